@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Who may depend on whom. gg_library() refuses an edge that is not here at configure time, and
+# scripts/check-layers reads this same table to check every #include.
+#   gg_layer(FOLDER  ALLOWED FOLDERS...)     a folder may always use itself; sub-folders are named on their own.
+macro(gg_layer folder)
+  set(GG_LAYER_${folder} "${ARGN}")
+endmacro()
+
+gg_layer(core)
+gg_layer(core/metrics        core)
+gg_layer(core/spec           core)
+gg_layer(core/schedule       core)
+gg_layer(core/mix            core)
+gg_layer(proto               )
+gg_layer(proto/codec         core core/spec proto)
+gg_layer(telemetry           core core/metrics)
+gg_layer(kernels             core)
+gg_layer(kernels/reference   core kernels)
+gg_layer(kernels/onednn      core kernels kernels/reference)
+gg_layer(worker/nn           core core/spec kernels)
+gg_layer(worker/nn/layers    core kernels worker/nn)
+gg_layer(worker/nn/models    core core/spec kernels worker/nn worker/nn/layers)
+gg_layer(worker/optim        core core/spec kernels worker/nn)
+gg_layer(worker/data         core core/spec)
+gg_layer(worker/data/formats core core/spec worker/data)
+gg_layer(worker/transport    core core/metrics)
+gg_layer(worker/transport/inproc core core/metrics worker/transport)
+gg_layer(worker/transport/grpc   core core/metrics worker/transport proto)
+gg_layer(worker/exchange     core core/spec core/schedule core/mix core/metrics kernels worker/nn worker/transport)
+gg_layer(worker/trade        core core/spec core/metrics worker/transport worker/data)
+gg_layer(worker/train        core core/spec core/schedule core/metrics kernels worker/nn worker/data worker/optim worker/exchange worker/trade worker/transport)
+gg_layer(worker/control      core core/spec core/metrics proto proto/codec)
+gg_layer(worker/daemon       core core/spec core/schedule core/metrics kernels kernels/reference kernels/onednn telemetry proto proto/codec
+                             worker/nn worker/nn/models worker/data worker/data/formats worker/optim worker/exchange worker/trade worker/train
+                             worker/transport worker/transport/inproc worker/transport/grpc worker/control)
+gg_layer(coordinator/state   core core/spec core/schedule)
+gg_layer(coordinator/store   core core/spec coordinator/state proto proto/codec)
+gg_layer(coordinator/service core core/spec core/metrics proto proto/codec coordinator/state coordinator/store)
+gg_layer(coordinator/daemon  core core/spec core/metrics telemetry proto proto/codec coordinator/state coordinator/store coordinator/service)
+gg_layer(ggctl               core core/spec core/schedule proto proto/codec)
+gg_layer(ggctl/jobfile       core core/spec)

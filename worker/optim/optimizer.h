@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Optimizers work block by block, so that the exchange decides when a block is updated; learning rates are a pure
+// function of the step.
+// Thread-safety: thread-compatible; owned by the training thread.
+#ifndef GOSSIPGRAD_WORKER_OPTIM_OPTIMIZER_H_
+#define GOSSIPGRAD_WORKER_OPTIM_OPTIMIZER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/spec/job_spec.h"
+#include "kernels/device.h"
+#include "worker/nn/param_arena.h"
+
+namespace gg {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  // Applies the block's gradient with `rate`. Everything outside the block is untouched.
+  virtual absl::Status Update(BlockIndex block, double rate) = 0;
+};
+
+// kInvalidArgument: unknown name. The arguments must outlive the optimizer.
+absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(const OptimizerSpec& spec, Device& device,
+                                                         Stream& stream, ParamArena& arena);
+
+// The rate of `step` (0-based) when an epoch has `steps_per_epoch` steps and the run `total_steps`, on `workers`
+// workers. Formulae, with t = step, T = total_steps, W = warm-up steps, base' = base scaled for the workers and
+// bounded by max_scaled:
+//   during warm-up (t < W)   base' * (t + 1) / W, times the policy's factor at t
+//   constant 1 | step gamma^floor(epoch / step_epochs) | poly (1 - t/T)^power | cosine (1 + cos(pi t/T)) / 2
+double LearningRate(const LearningRateSpec& spec, uint64_t step, uint64_t steps_per_epoch,
+                    uint64_t total_steps, int workers);
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_WORKER_OPTIM_OPTIMIZER_H_

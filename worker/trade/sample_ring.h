@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sample ring: each worker hands the samples it has just used to rank - 1 and takes as many from rank + 1, while the
+// network computes. The k-th trade of a worker is matched with the k-th of its neighbours by number, whatever steps they
+// are at; every trade moves the same number of samples everywhere, so shards keep their sizes. A slot is overwritten only
+// when its own samples have been copied out and the replacements have arrived whole, hence no sample is lost or doubled:
+// over all stores and messages in flight the multiset of samples is that of the beginning.
+// Source: the authors' "shufgrad" (direction and unit).
+// Thread-safety: thread-compatible; owned by the training thread.
+#ifndef GOSSIPGRAD_WORKER_TRADE_SAMPLE_RING_H_
+#define GOSSIPGRAD_WORKER_TRADE_SAMPLE_RING_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "core/clock.h"
+#include "core/metrics/sink.h"
+#include "worker/data/batch_source.h"
+#include "worker/transport/transport.h"
+
+namespace gg {
+
+struct SampleRingOptions {
+  int64_t samples_per_trade = 0;  // equal on all ranks: min(batch_size, total / size)
+  absl::Duration deadline = absl::Seconds(5);
+  int max_in_flight = 4;          // trades begun and not committed; no new one begins beyond that
+};
+
+struct TradeStats {
+  uint64_t trades_begun = 0, trades_committed = 0, trades_late = 0, trades_skipped = 0;
+  uint64_t samples_sent = 0, samples_received = 0, bytes_sent = 0;
+  absl::Duration waited;
+};
+
+class SampleRing {
+ public:
+  virtual ~SampleRing() = default;
+  // Copies the first samples_per_trade distinct slots of `used` out and starts their way. Does not block.
+  virtual absl::Status Begin(absl::Span<const int64_t> used) = 0;
+  // Waits (deadline) for the oldest trade in flight and puts its samples into the slots they replace; a late one stays in
+  // flight and is committed by a later call. Call while nobody reads the store.
+  virtual absl::Status Commit() = 0;
+  // Commits everything in flight: the end of the run, or a view change.
+  virtual absl::Status Drain(absl::Time deadline) = 0;
+  virtual TradeStats stats() const = 0;
+};
+
+// A ring of one worker does nothing. The arguments must outlive the ring; `group` may be null for size 1.
+absl::StatusOr<std::unique_ptr<SampleRing>> MakeSampleRing(const SampleRingOptions& options, ShardStore& store,
+                                                           PeerGroup* group, Clock& clock, MetricSink& metrics);
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_WORKER_TRADE_SAMPLE_RING_H_
