@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/schema.h"
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/spec/schema_table.h"
+#include "core/spec/suggest.h"
+#include "core/status.h"
+
+namespace gg {
+namespace {
+
+std::string NumberText(double v) {
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, v);
+  return std::string(buffer, result.ptr);
+}
+
+std::string Quoted(absl::string_view text) {
+  constexpr size_t kShown = 60;
+  return absl::StrCat("\"", text.substr(0, kShown), text.size() > kShown ? "..." : "", "\"");
+}
+
+// Whole numbers only, in plain decimal; "1_000" and "1e3" are refused with a hint rather than read
+// differently.
+template <typename T>
+absl::StatusOr<T> ParseInteger(absl::string_view text, absl::string_view wanted) {
+  absl::string_view digits = absl::StripAsciiWhitespace(text);
+  absl::ConsumePrefix(&digits, "+");
+  T value{};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    return absl::InvalidArgumentError(absl::StrCat(Quoted(text), " is too large"));
+  }
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    double d = 0;
+    const bool whole = absl::SimpleAtod(digits, &d) && std::isfinite(d) && std::floor(d) == d &&
+                       std::fabs(d) < 1e15;
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected ", wanted, ", got ", Quoted(text),
+                     whole ? absl::StrCat("; write ", static_cast<int64_t>(d)) : ""));
+  }
+  return value;
+}
+
+absl::StatusOr<double> ParseFloat(absl::string_view text) {
+  double value = 0;
+  // SimpleAtod also takes "inf" and "nan", which no field means.
+  if (!absl::SimpleAtod(absl::StripAsciiWhitespace(text), &value) || !std::isfinite(value)) {
+    return absl::InvalidArgumentError(absl::StrCat("expected a number, got ", Quoted(text)));
+  }
+  return value;
+}
+
+absl::StatusOr<bool> ParseBool(absl::string_view text) {
+  const std::string lower = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
+  if (lower == "true") return true;
+  if (lower == "false") return false;
+  const bool yes = lower == "yes" || lower == "on" || lower == "1";
+  const bool no = lower == "no" || lower == "off" || lower == "0";
+  return absl::InvalidArgumentError(absl::StrCat("expected true or false, got ", Quoted(text),
+                                                 yes  ? "; write true"
+                                                 : no ? "; write false"
+                                                      : ""));
+}
+
+std::vector<std::string> AllPaths() {
+  std::vector<std::string> paths;
+  for (const Field& field : Fields()) paths.emplace_back(field.path);
+  return paths;
+}
+
+absl::Status UnknownPath(absl::string_view path) {
+  if (const Section* section = FindSection(path); section != nullptr) {
+    return absl::NotFoundError(absl::StrCat("\"", path, "\" holds other fields (",
+                                            absl::StrJoin(MemberNames(path), ", "),
+                                            "); set one of those"));
+  }
+  std::string near = Nearest(path, AllPaths());
+  if (near.empty()) near = Nearest(absl::StrCat("spec.", path), AllPaths());
+  return absl::NotFoundError(absl::StrCat("unknown field \"", path, "\"",
+                                          near.empty()
+                                              ? "; `ggctl explain` lists the fields"
+                                              : absl::StrCat("; did you mean \"", near, "\"?")));
+}
+
+}  // namespace
+
+absl::string_view FieldTypeName(FieldType type) {
+  switch (type) {
+    case FieldType::kString:
+      return "string";
+    case FieldType::kInt:
+      return "int";
+    case FieldType::kUint:
+      return "uint";
+    case FieldType::kFloat:
+      return "float";
+    case FieldType::kBool:
+      return "bool";
+    case FieldType::kIntList:
+      return "list of int";
+    case FieldType::kStringMap:
+      return "map of string";
+  }
+  return "unknown";
+}
+
+bool Range::Contains(double v) const {
+  return (min_open ? v > min : v >= min) && (max_open ? v < max : v <= max);
+}
+
+std::string Range::ToString() const {
+  std::string out;
+  if (std::isfinite(min)) absl::StrAppend(&out, NumberText(min), min_open ? " < " : " <= ");
+  if (std::isfinite(min) || std::isfinite(max)) absl::StrAppend(&out, "value");
+  if (std::isfinite(max)) absl::StrAppend(&out, max_open ? " < " : " <= ", NumberText(max));
+  return out;
+}
+
+absl::string_view Field::leaf() const {
+  return path.substr(path.rfind('.') + 1);
+}
+
+absl::Span<const Field> Fields() {
+  return internal::FieldTable();
+}
+absl::Span<const Section> Sections() {
+  return internal::SectionTable();
+}
+
+const Field* FindField(absl::string_view path) {
+  for (const Field& field : Fields()) {
+    if (field.path == path) return &field;
+  }
+  return nullptr;
+}
+
+const Section* FindSection(absl::string_view path) {
+  for (const Section& section : Sections()) {
+    if (section.path == path) return &section;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> MemberNames(absl::string_view section_path) {
+  const std::string prefix = section_path.empty() ? "" : absl::StrCat(section_path, ".");
+  std::vector<std::string> names;
+  const auto add = [&](absl::string_view path) {
+    if (!absl::ConsumePrefix(&path, prefix)) return;
+    if (path.find('.') == absl::string_view::npos) names.emplace_back(path);
+  };
+  if (section_path.empty()) names = {"apiVersion", "kind"};
+  for (const Section& section : Sections()) add(section.path);
+  for (const Field& field : Fields()) add(field.path);
+  return names;
+}
+
+FieldValue GetField(const Field& field, const JobSpec& spec) {
+  // The accessor serves reading and writing; nothing is written through it here.
+  return std::visit([](auto* member) -> FieldValue { return *member; },
+                    field.ref(const_cast<JobSpec&>(spec)));
+}
+
+FieldValue DefaultValue(const Field& field) {
+  return GetField(field, JobSpec());
+}
+
+std::string ValueToText(const FieldValue& value) {
+  struct Visitor {
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(int64_t v) const { return absl::StrCat(v); }
+    std::string operator()(uint64_t v) const { return absl::StrCat(v); }
+    std::string operator()(double v) const { return NumberText(v); }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(const std::vector<int64_t>& v) const {
+      return absl::StrCat("[", absl::StrJoin(v, ", "), "]");
+    }
+    std::string operator()(const std::map<std::string, std::string>& v) const {
+      return absl::StrCat("{", absl::StrJoin(v, ", ", absl::PairFormatter(": ")), "}");
+    }
+  };
+  return std::visit(Visitor(), value);
+}
+
+absl::StatusOr<FieldValue> ParseScalar(const Field& field, absl::string_view text) {
+  switch (field.type) {
+    case FieldType::kString:
+      return FieldValue(std::string(text));
+    case FieldType::kInt: {
+      GG_ASSIGN_OR_RETURN(const int64_t v, ParseInteger<int64_t>(text, "a whole number"));
+      return FieldValue(v);
+    }
+    case FieldType::kUint: {
+      GG_ASSIGN_OR_RETURN(const uint64_t v,
+                          ParseInteger<uint64_t>(text, "a whole number of 0 or more"));
+      return FieldValue(v);
+    }
+    case FieldType::kFloat: {
+      GG_ASSIGN_OR_RETURN(const double v, ParseFloat(text));
+      return FieldValue(v);
+    }
+    case FieldType::kBool: {
+      GG_ASSIGN_OR_RETURN(const bool v, ParseBool(text));
+      return FieldValue(v);
+    }
+    case FieldType::kIntList: {
+      GG_ASSIGN_OR_RETURN(std::vector<int64_t> v, ParseIntList(text));
+      return FieldValue(std::move(v));
+    }
+    case FieldType::kStringMap:
+      return absl::InvalidArgumentError("expected key: value pairs, got a single value");
+  }
+  return absl::InternalError("field of unknown type");
+}
+
+absl::StatusOr<std::vector<int64_t>> ParseIntList(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (absl::ConsumePrefix(&text, "[") && !absl::ConsumeSuffix(&text, "]")) {
+    return absl::InvalidArgumentError("list opened with '[' is not closed with ']'");
+  }
+  std::vector<int64_t> values;
+  if (absl::StripAsciiWhitespace(text).empty()) return values;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    GG_ASSIGN_OR_RETURN(const int64_t v, ParseInteger<int64_t>(part, "a list of whole numbers"));
+    values.push_back(v);
+  }
+  return values;
+}
+
+absl::Status SetField(const Field& field, FieldValue value, JobSpec* spec) {
+  return std::visit(
+      [&](auto* member) -> absl::Status {
+        using T = std::remove_pointer_t<decltype(member)>;
+        T* given = std::get_if<T>(&value);
+        if (given == nullptr) {
+          return absl::InternalError(
+              absl::StrCat(field.path, ": value is not a ", FieldTypeName(field.type)));
+        }
+        *member = std::move(*given);
+        return absl::OkStatus();
+      },
+      field.ref(*spec));
+}
+
+absl::Status ApplyOverride(absl::string_view assignment, JobSpec* spec, std::string* full_path) {
+  const size_t equals = assignment.find('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("expected path=value, got ", Quoted(assignment),
+                                                   ", for example train.epochs=3"));
+  }
+  const absl::string_view path = absl::StripAsciiWhitespace(assignment.substr(0, equals));
+  const absl::string_view text = assignment.substr(equals + 1);
+
+  constexpr absl::string_view kLabels = "metadata.labels.";
+  if (absl::string_view key = path; absl::ConsumePrefix(&key, kLabels) && !key.empty()) {
+    spec->labels[std::string(key)] = std::string(text);
+    if (full_path != nullptr) *full_path = std::string(path);
+    return absl::OkStatus();
+  }
+  const Field* field = FindField(path);
+  if (field == nullptr) field = FindField(absl::StrCat("spec.", path));
+  if (field == nullptr) return UnknownPath(path);
+  if (full_path != nullptr) *full_path = std::string(field->path);
+  if (field->type == FieldType::kStringMap) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field->path, ": set one key at a time: ", field->path, ".KEY=VALUE"));
+  }
+  auto value = ParseScalar(*field, text);
+  GG_RETURN_IF_ERROR(Annotate(value.status(), field->path));
+  return SetField(*field, *std::move(value), spec);
+}
+
+}  // namespace gg

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/validate.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/spec/schema.h"
+#include "core/spec/suggest.h"
+
+namespace gg {
+namespace {
+
+constexpr size_t kMaxName = 63;
+constexpr size_t kMaxLabels = 64;
+constexpr size_t kMaxPath = 4096;
+constexpr size_t kMaxListLength = 64;
+constexpr int64_t kMaxSampleValues = int64_t{1}
+                                     << 26;  // one sample of a synthetic set: 64 MiB of pixels
+
+class Checker {
+ public:
+  explicit Checker(const JobSpec& spec) : spec_(spec) {}
+
+  std::vector<FieldError> Run() {
+    for (const Field& field : Fields()) CheckField(field);
+    CheckName();
+    CheckLabels();
+    CheckModel();
+    CheckData();
+    CheckWorkers();
+    // Field by field as in the table, so that a reader goes through the file once.
+    std::stable_sort(errors_.begin(), errors_.end(), [](const FieldError& a, const FieldError& b) {
+      return TablePosition(a.path) < TablePosition(b.path);
+    });
+    return std::move(errors_);
+  }
+
+ private:
+  static size_t TablePosition(absl::string_view path) {
+    const auto fields = Fields();
+    const auto it =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.path == path; });
+    return static_cast<size_t>(it - fields.begin());
+  }
+
+  void Add(absl::string_view path, std::string message, std::string suggestion = "") {
+    errors_.push_back({std::string(path), std::move(message), std::move(suggestion)});
+  }
+  bool Has(absl::string_view path) const {
+    return std::any_of(errors_.begin(), errors_.end(),
+                       [&](const FieldError& e) { return e.path == path; });
+  }
+
+  template <typename T>
+  bool CheckNumber(const Field& field, T v, absl::string_view where) {
+    if (field.range.Contains(static_cast<double>(v))) return true;
+    Add(field.path,
+        absl::StrCat("must satisfy ", field.range.ToString(), ", got ", where, ValueToText(v)));
+    return false;
+  }
+
+  void CheckField(const Field& field) {
+    const FieldValue value = GetField(field, spec_);
+    switch (field.type) {
+      case FieldType::kString:
+        CheckChoice(field, std::get<std::string>(value));
+        break;
+      case FieldType::kInt:
+        CheckNumber(field, std::get<int64_t>(value), "");
+        break;
+      case FieldType::kFloat:
+        CheckNumber(field, std::get<double>(value), "");
+        break;
+      case FieldType::kIntList:
+        CheckList(field, std::get<std::vector<int64_t>>(value));
+        break;
+      case FieldType::kUint:
+      case FieldType::kBool:
+      case FieldType::kStringMap:
+        break;
+    }
+  }
+
+  void CheckList(const Field& field, const std::vector<int64_t>& list) {
+    if (list.size() > kMaxListLength) {
+      Add(field.path, absl::StrCat("at most ", kMaxListLength, " values, got ", list.size()));
+      return;
+    }
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!CheckNumber(field, list[i], absl::StrCat("value ", i + 1, ": "))) return;
+    }
+  }
+
+  void CheckChoice(const Field& field, const std::string& value) {
+    if (field.choices.empty()) return;
+    if (std::find(field.choices.begin(), field.choices.end(), value) != field.choices.end()) return;
+    const std::vector<std::string> choices(field.choices.begin(), field.choices.end());
+    const std::string near = Nearest(value, choices);
+    Add(field.path,
+        absl::StrCat("must be one of ", absl::StrJoin(choices, ", "), ", got \"", value, "\""),
+        near.empty() ? "" : absl::StrCat("did you mean \"", near, "\"?"));
+  }
+
+  void CheckName() {
+    const std::string& name = spec_.name;
+    if (name.empty()) {
+      Add("metadata.name", "is required", "give the job a name, for example my-job");
+      return;
+    }
+    const auto inner = [](char c) {
+      return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+    };
+    const bool good = name.size() <= kMaxName && std::all_of(name.begin(), name.end(), inner) &&
+                      name.front() != '-' && name.back() != '-';
+    if (good) return;
+    std::string better;
+    for (const char c : name.substr(0, kMaxName)) {
+      const char lower = absl::ascii_tolower(c);
+      better.push_back(inner(lower) ? lower : '-');
+    }
+    while (!better.empty() && better.front() == '-') better.erase(0, 1);
+    while (!better.empty() && better.back() == '-') better.pop_back();
+    Add("metadata.name",
+        absl::StrCat("must be 1 to ", kMaxName,
+                     " lower-case letters, digits or '-', and not begin or end with '-', got \"",
+                     name, "\""),
+        better.empty() ? "" : absl::StrCat("for example \"", better, "\""));
+  }
+
+  void CheckLabels() {
+    if (spec_.labels.size() > kMaxLabels) {
+      Add("metadata.labels",
+          absl::StrCat("at most ", kMaxLabels, " labels, got ", spec_.labels.size()));
+      return;
+    }
+    const auto plain = [](char c) {
+      return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.' || c == '/';
+    };
+    for (const auto& [key, value] : spec_.labels) {
+      if (key.empty() || key.size() > 253 || !std::all_of(key.begin(), key.end(), plain)) {
+        Add("metadata.labels",
+            absl::StrCat("key \"", key,
+                         "\" must be 1 to 253 letters, digits, '-', '_', '.' or '/'"));
+      }
+      if (value.size() > kMaxName || !std::all_of(value.begin(), value.end(), plain)) {
+        Add("metadata.labels",
+            absl::StrCat("value of \"", key, "\" must be at most ", kMaxName,
+                         " letters, digits, '-', '_', '.' or '/', got \"", value, "\""));
+      }
+    }
+  }
+
+  void CheckModel() {
+    if (spec_.model.name == "mlp" && spec_.model.hidden.empty()) {
+      Add("spec.model.hidden", "mlp needs at least one hidden layer", "for example [512]");
+    }
+  }
+
+  void CheckData() {
+    const DataSpec& data = spec_.data;
+    if (data.path.size() > kMaxPath || data.path.find('\0') != std::string::npos) {
+      Add("spec.data.path", absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
+    }
+    if (data.format != "synthetic") {
+      if (data.path.empty()) {
+        Add("spec.data.path", absl::StrCat("is required for format ", data.format),
+            "name the folder that holds the files, or set spec.data.format to synthetic");
+      }
+      CheckEnoughSamples("spec.data.limit_train", data.limit_train);
+      return;
+    }
+    if (data.shape.size() != 3) {
+      Add("spec.data.shape",
+          absl::StrCat("needs three values (channels, height, width), got ", data.shape.size()),
+          "for example [1, 28, 28]");
+    } else if (!Has("spec.data.shape") &&
+               data.shape[0] * data.shape[1] * data.shape[2] > kMaxSampleValues) {
+      Add("spec.data.shape",
+          absl::StrCat("one sample may have at most ", kMaxSampleValues, " values"));
+    }
+    CheckEnoughSamples("spec.data.train_samples", data.train_samples);
+    CheckEnoughSamples("spec.data.limit_train", data.limit_train);
+  }
+
+  // Each worker must own a sample; 0 stands for "all", which only the files can tell.
+  void CheckEnoughSamples(absl::string_view path, int64_t samples) {
+    if (samples <= 0 || samples >= spec_.workers.max || Has("spec.workers.max")) return;
+    Add(path, absl::StrCat("each worker needs at least one sample, got ", samples, " for up to ",
+                           spec_.workers.max, " workers"));
+  }
+
+  void CheckWorkers() {
+    const WorkersSpec& workers = spec_.workers;
+    if (Has("spec.workers.min") || Has("spec.workers.max")) return;
+    if (workers.min > workers.max) {
+      Add("spec.workers.max",
+          absl::StrCat("must not be below spec.workers.min, got min ", workers.min, ", max ",
+                       workers.max),
+          absl::StrCat("set max to ", workers.min, " or more"));
+      return;
+    }
+    if (spec_.exchange.algorithm == "none" || spec_.exchange.schedule != "hypercube") return;
+    for (int64_t size = workers.min; size <= workers.max; ++size) {
+      if ((size & (size - 1)) == 0) continue;
+      Add("spec.exchange.schedule",
+          absl::StrCat("hypercube needs a power of two of workers, but the job may start with ",
+                       size, " (min ", workers.min, ", max ", workers.max, ")"),
+          "use dissemination, or set min and max to the same power of two");
+      return;
+    }
+  }
+
+  const JobSpec& spec_;
+  std::vector<FieldError> errors_;
+};
+
+}  // namespace
+
+std::vector<FieldError> Validate(const JobSpec& spec) {
+  return Checker(spec).Run();
+}
+
+std::vector<FieldError> Warnings(const JobSpec& spec) {
+  std::vector<FieldError> out;
+  const bool gossips = spec.exchange.algorithm == "gossip-grad" && spec.workers.max > 1;
+  if (spec.data.format == "synthetic" && !spec.data.path.empty()) {
+    out.push_back({"spec.data.path", "is not used by format synthetic",
+                   "remove it, or choose the format of the files"});
+  }
+  const double epochs = static_cast<double>(spec.train.epochs);
+  if (spec.learning_rate.warmup_epochs > 0 && spec.learning_rate.warmup_epochs >= epochs) {
+    out.push_back({"spec.learning_rate.warmup_epochs",
+                   absl::StrCat("the rate never reaches its full value: warm-up of ",
+                                ValueToText(spec.learning_rate.warmup_epochs),
+                                " epochs, training of ", spec.train.epochs),
+                   ""});
+  }
+  if (gossips && spec.exchange.payload == "gradients" && spec.exchange.average_every == 0) {
+    out.push_back({"spec.exchange.payload",
+                   "gradients alone lets the replicas drift apart, which can end in divergence",
+                   "use weights-momentum, or set spec.exchange.average_every (for example 50)"});
+  }
+  if (gossips && spec.exchange.payload == "weights-momentum" && spec.optimizer.momentum == 0) {
+    out.push_back({"spec.exchange.payload", "with momentum 0 the momentum sent is all zeros",
+                   "use weights: half the bytes, the same result"});
+  }
+  if (spec.workers.max > 1 && !spec.exchange.final_average && spec.exchange.algorithm == "none") {
+    out.push_back(
+        {"spec.exchange.final_average", "the workers train alone and are never averaged", ""});
+  }
+  return out;
+}
+
+std::string ToString(const FieldError& error) {
+  return absl::StrCat(error.path, ": ", error.message, error.suggestion.empty() ? "" : "; ",
+                      error.suggestion);
+}
+
+absl::Status ToStatus(const std::vector<FieldError>& errors) {
+  if (errors.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(
+      errors, "\n",
+      [](std::string* out, const FieldError& e) { absl::StrAppend(out, ToString(e)); }));
+}
+
+}  // namespace gg

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/reference/cpu_device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "kernels/checks.h"
+#include "kernels/host_buffer.h"
+#include "kernels/reference/vector_ops.h"
+
+namespace gg {
+namespace {
+
+// Calls have finished when they return: there is nothing to wait for.
+class CpuStream : public Stream {
+ public:
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+};
+
+absl::Status CheckLabels(absl::Span<const int32_t> labels, int64_t classes) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < 0 || labels[i] >= classes) {
+      return absl::InvalidArgumentError(absl::StrCat("label ", labels[i], " of sample ", i, " of the batch is outside 0 .. ",
+                                                     classes - 1, ": check the data set and the number of classes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct RowLoss {
+  double loss;
+  bool correct;
+};
+
+// dlogits may be null and may coincide with logits.
+RowLoss SoftmaxRow(const float* logits, int64_t classes, int32_t label, float scale, float* dlogits) {
+  int64_t best = 0;
+  for (int64_t c = 1; c < classes; ++c) {
+    if (logits[c] > logits[best]) best = c;
+  }
+  const float top = logits[best];
+  double sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - top);
+  const double loss = std::log(sum) + static_cast<double>(top) - static_cast<double>(logits[label]);
+  if (dlogits != nullptr) {
+    const float factor = static_cast<float>(scale / sum);
+    for (int64_t c = 0; c < classes; ++c) dlogits[c] = std::exp(logits[c] - top) * factor;
+    dlogits[label] -= scale;
+  }
+  return {loss, best == label && !std::isnan(loss)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Buffer>> CpuDevice::Allocate(size_t bytes) { return AllocateHost(bytes); }
+
+absl::StatusOr<std::unique_ptr<Stream>> CpuDevice::MakeStream() { return std::make_unique<CpuStream>(); }
+
+absl::Status CpuDevice::Copy(Stream&, ConstFlat x, Flat y) {
+  GG_RETURN_IF_ERROR(CheckSize("Copy: y", y.size(), x.size()));
+  if (x.data() == y.data()) return absl::OkStatus();
+  ForRanges(x.size(), [&](size_t begin, size_t end) {
+    if (end > begin) std::memcpy(y.data() + begin, x.data() + begin, (end - begin) * sizeof(float));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Fill(Stream&, float a, Flat y) {
+  ForRanges(y.size(), [&](size_t begin, size_t end) { std::fill(y.data() + begin, y.data() + end, a); });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Axpby(Stream&, float a, ConstFlat x, float b, Flat y) {
+  GG_RETURN_IF_ERROR(CheckSize("Axpby: y", y.size(), x.size()));
+  ForRanges(x.size(), [&](size_t begin, size_t end) {
+    vector_ops::Axpby(end - begin, a, x.data() + begin, b, y.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::AddDifference(Stream&, float a, ConstFlat x, ConstFlat s, Flat y) {
+  GG_RETURN_IF_ERROR(CheckSize("AddDifference: s", s.size(), x.size()));
+  GG_RETURN_IF_ERROR(CheckSize("AddDifference: y", y.size(), x.size()));
+  ForRanges(x.size(), [&](size_t begin, size_t end) {
+    vector_ops::AddDifference(end - begin, a, x.data() + begin, s.data() + begin, y.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+// One thread whatever the device has: the order of the additions decides the last bits.
+absl::StatusOr<double> CpuDevice::SquaredDistance(Stream&, ConstFlat x, ConstFlat y) {
+  GG_RETURN_IF_ERROR(CheckSize("SquaredDistance: y", y.size(), x.size()));
+  return vector_ops::SquaredDistance(x.size(), x.data(), y.data());
+}
+
+absl::Status CpuDevice::SgdMomentum(Stream&, const SgdParams& params, ConstFlat g, Flat v, Flat w) {
+  GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: v", v.size(), g.size()));
+  GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: w", w.size(), g.size()));
+  ForRanges(g.size(), [&](size_t begin, size_t end) {
+    vector_ops::SgdMomentum(end - begin, params, g.data() + begin, v.data() + begin, w.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Relu(Stream&, ConstFlat x, Flat y) {
+  GG_RETURN_IF_ERROR(CheckSize("Relu: y", y.size(), x.size()));
+  ForRanges(x.size(), [&](size_t begin, size_t end) {
+    vector_ops::Relu(end - begin, x.data() + begin, y.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::ReluBackward(Stream&, ConstFlat y, ConstFlat dy, Flat dx) {
+  GG_RETURN_IF_ERROR(CheckSize("ReluBackward: dy", dy.size(), y.size()));
+  GG_RETURN_IF_ERROR(CheckSize("ReluBackward: dx", dx.size(), y.size()));
+  ForRanges(y.size(), [&](size_t begin, size_t end) {
+    vector_ops::ReluBackward(end - begin, y.data() + begin, dy.data() + begin, dx.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Multiply(Stream&, ConstFlat x, ConstFlat mask, Flat y) {
+  GG_RETURN_IF_ERROR(CheckSize("Multiply: mask", mask.size(), x.size()));
+  GG_RETURN_IF_ERROR(CheckSize("Multiply: y", y.size(), x.size()));
+  ForRanges(x.size(), [&](size_t begin, size_t end) {
+    vector_ops::Multiply(end - begin, x.data() + begin, mask.data() + begin, y.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LossResult> CpuDevice::SoftmaxCrossEntropy(Stream&, ConstFlat logits, absl::Span<const int32_t> labels,
+                                                          int64_t classes, float scale, Flat dlogits) {
+  if (classes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("SoftmaxCrossEntropy: classes is ", classes, ", must be positive"));
+  }
+  GG_RETURN_IF_ERROR(
+      CheckSize("SoftmaxCrossEntropy: logits", logits.size(), labels.size() * static_cast<size_t>(classes)));
+  if (!dlogits.empty()) {
+    GG_RETURN_IF_ERROR(CheckSize("SoftmaxCrossEntropy: dlogits", dlogits.size(), logits.size()));
+  }
+  GG_RETURN_IF_ERROR(CheckLabels(labels, classes));
+  LossResult result;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const size_t row = i * static_cast<size_t>(classes);
+    const RowLoss one = SoftmaxRow(logits.data() + row, classes, labels[i], scale,
+                                   dlogits.empty() ? nullptr : dlogits.data() + row);
+    result.loss_sum += one.loss;
+    result.correct += one.correct ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace gg

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops over whole vectors, compiled for several instruction sets and chosen at load time. Each element's result is the
+// same in all of them, whatever its position, so a vector may be cut anywhere.
+// Inputs and outputs either coincide or do not overlap.
+// Thread-safety: pure functions.
+#ifndef GOSSIPGRAD_KERNELS_REFERENCE_VECTOR_OPS_H_
+#define GOSSIPGRAD_KERNELS_REFERENCE_VECTOR_OPS_H_
+
+#include <cstddef>
+
+#include "kernels/device.h"
+
+namespace gg::vector_ops {
+
+void Axpby(size_t n, float a, const float* x, float b, float* y);
+void AddDifference(size_t n, float a, const float* x, const float* s, float* y);
+double SquaredDistance(size_t n, const float* x, const float* y);
+void SgdMomentum(size_t n, const SgdParams& params, const float* g, float* v, float* w);
+void Relu(size_t n, const float* x, float* y);
+void ReluBackward(size_t n, const float* y, const float* dy, float* dx);
+void Multiply(size_t n, const float* x, const float* mask, float* y);
+
+}  // namespace gg::vector_ops
+
+#endif  // GOSSIPGRAD_KERNELS_REFERENCE_VECTOR_OPS_H_

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "telemetry/http_server.h"
+
+#include <civetweb.h>
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/sync.h"
+
+namespace gg {
+namespace {
+
+struct Reply {
+  int code;
+  const char* reason;
+  const char* content_type;
+  std::string body;
+};
+
+constexpr char kPlain[] = "text/plain; charset=utf-8";
+
+Reply Probe(const std::function<absl::Status()>& check) {
+  const absl::Status status = check ? check() : absl::OkStatus();
+  if (status.ok()) return {200, "OK", kPlain, "ok\n"};
+  return {503, "Service Unavailable", kPlain, absl::StrCat(status.message(), "\n")};
+}
+
+class Server final : public HttpServer {
+ public:
+  explicit Server(HttpServerOptions options) : options_(std::move(options)) {}
+
+  ~Server() override {
+    if (context_ != nullptr) mg_stop(context_);
+  }
+
+  absl::Status Start() {
+    const size_t colon = options_.listen.rfind(':');
+    int wanted = 0;
+    if (colon == std::string::npos || colon == 0 ||
+        !absl::SimpleAtoi(options_.listen.substr(colon + 1), &wanted) || wanted < 0 ||
+        wanted > 65535) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("HTTP address '", options_.listen, "' is not HOST:PORT"));
+    }
+    host_ = options_.listen.substr(0, colon);
+    // CivetWeb wants numbers; the one name that is common is allowed.
+    const std::string numeric_host = host_ == "localhost" ? "127.0.0.1" : host_;
+    const std::string ports = absl::StrCat(numeric_host, ":", wanted);
+    const char* settings[] = {"listening_ports",
+                              ports.c_str(),  //
+                              "num_threads",
+                              "4",  //
+                              "request_timeout_ms",
+                              "3000",  //
+                              "enable_keep_alive",
+                              "no",  //
+                              "linger_timeout_ms",
+                              "0",  //
+                              nullptr};
+    mg_callbacks callbacks{};
+    callbacks.begin_request = &Server::OnRequest;
+    callbacks.log_message = &Server::OnLog;
+    context_ = mg_start(&callbacks, this, settings);
+    if (context_ == nullptr) {
+      MutexLock lock(&mu_);
+      return absl::UnavailableError(
+          absl::StrCat("HTTP server cannot listen on ", options_.listen, ": ",
+                       last_message_.empty() ? "no reason given" : last_message_));
+    }
+    mg_server_port bound{};
+    if (mg_get_server_ports(context_, 1, &bound) != 1) {
+      return absl::InternalError("HTTP server does not tell its port");
+    }
+    port_ = bound.port;
+    return absl::OkStatus();
+  }
+
+  std::string address() const override { return absl::StrCat(host_, ":", port_); }
+  int port() const override { return port_; }
+
+ private:
+  static Server& Self(const mg_connection* connection) {
+    return *static_cast<Server*>(mg_get_user_data(mg_get_context(connection)));
+  }
+
+  static int OnRequest(mg_connection* connection) {
+    const mg_request_info* request = mg_get_request_info(connection);
+    const absl::string_view method = request->request_method;
+    const Reply reply = Self(connection).Answer(method, request->local_uri);
+    mg_printf(connection,
+              "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+              "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
+              reply.code, reply.reason, reply.content_type, reply.body.size());
+    if (method != "HEAD") mg_write(connection, reply.body.data(), reply.body.size());
+    return reply.code;
+  }
+
+  static int OnLog(const mg_connection* connection, const char* message) {
+    // Only start-up failures are of interest: what a client does wrong is no concern of the
+    // daemon's log.
+    Server& self = Self(connection);
+    MutexLock lock(&self.mu_);
+    self.last_message_ = message;
+    return 1;
+  }
+
+  Reply Answer(absl::string_view method, const char* uri) const {
+    if (method != "GET" && method != "HEAD") {
+      return {405, "Method Not Allowed", kPlain, "only GET and HEAD\n"};
+    }
+    const absl::string_view path = uri == nullptr ? "" : uri;
+    if (path == "/metrics") {
+      return {200, "OK", "text/plain; version=0.0.4; charset=utf-8", options_.metrics()};
+    }
+    if (path == "/livez") return Probe(options_.live);
+    if (path == "/readyz") return Probe(options_.ready);
+    return {404, "Not Found", kPlain, "there are /metrics, /livez and /readyz\n"};
+  }
+
+  const HttpServerOptions options_;
+  std::string host_;
+  int port_ = 0;
+  mg_context* context_ = nullptr;
+  Mutex mu_;
+  std::string last_message_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttpServer(HttpServerOptions options) {
+  auto server = std::make_unique<Server>(std::move(options));
+  if (absl::Status status = server->Start(); !status.ok()) return status;
+  return server;
+}
+
+}  // namespace gg

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that die or hang, and hostile surroundings: an outcome with the culprit's name within ten seconds."""
+import os
+import signal
+import time
+import unittest
+
+from gg_cluster import PATIENCE, ClusterTest, processes_with
+
+BOUND = 10  # seconds from the fault to the exit of ggctl
+
+
+class Kills(ClusterTest):
+    def run_long(self, workers=4, *more):
+        run = self.start("local", "run", "-f", self.long_job(), "--workers", workers, *more)
+        return run, run.wait_until_training(workers)
+
+    def test_killed_worker_fails_the_job_and_is_named(self):
+        run, pids = self.run_long()
+        victim = pids[2]
+        command = processes_with(run.token)[victim]
+        worker_id = command.split("--worker-id")[1].strip(" =").split(" ")[0]
+        os.kill(victim, signal.SIGKILL)
+        killed = time.monotonic()
+        self.assertEqual(run.finish(BOUND), 8, run.stderr())
+        self.assertLess(time.monotonic() - killed, BOUND * PATIENCE)
+        self.assertIn(worker_id, run.stderr())
+        self.assertIn(str(victim), run.stderr())
+
+    def test_killed_first_worker_is_nothing_special(self):
+        run, pids = self.run_long(3)
+        os.kill(pids[0], signal.SIGKILL)
+        self.assertEqual(run.finish(BOUND), 8, run.stderr())
+
+    def test_killed_coordinator_is_reported(self):
+        run, _ = self.run_long()
+        coordinator = run.children("gg-coordinator")[0]
+        os.kill(coordinator, signal.SIGKILL)
+        self.assertEqual(run.finish(BOUND), 7, run.stderr())
+        self.assertIn("coordinator", run.stderr())
+        self.assertIn(str(coordinator), run.stderr())
+
+    def test_frozen_worker_loses_its_lease(self):
+        run, pids = self.run_long()
+        os.kill(pids[1], signal.SIGSTOP)
+        self.assertEqual(run.finish(BOUND), 8, run.stderr())
+        self.assertIn("lease", run.stderr())
+
+    def test_killed_ggctl_takes_its_cluster_along(self):
+        run, _ = self.run_long(2)
+        os.kill(run.process.pid, signal.SIGKILL)
+        run.finish(5)
+
+    def test_interrupt_stops_everything(self):
+        run, _ = self.run_long(2)
+        os.kill(run.process.pid, signal.SIGINT)
+        self.assertEqual(run.finish(BOUND), 130, run.stderr())
+
+    def test_failed_job_still_prints_its_json(self):
+        run, pids = self.run_long(2, "-o", "json")
+        os.kill(pids[1], signal.SIGKILL)
+        self.assertEqual(run.finish(BOUND), 8, run.stderr())
+        result = run.json()
+        self.assertEqual(result["state"], "FAILED")
+        self.assertIn("worker-1", result["reason"])
+
+
+class Environment(ClusterTest):
+    def test_proxy_settings_do_not_reach_the_cluster(self):
+        black_hole = "http://192.0.2.1:9"
+        result = self.result("-f", self.job(), "--workers", 2,
+                             env={"http_proxy": black_hole, "https_proxy": black_hole, "grpc_proxy": black_hole})
+        self.assertEqual(result["state"], "SUCCEEDED")
+
+    def test_unwritable_temporary_folder_is_an_error_not_a_crash(self):
+        run = self.start("local", "run", "-f", self.job(), "--workers", 1, env={"TMPDIR": "/proc"})
+        self.assertNotIn(run.finish(30), (0, -signal.SIGABRT, -signal.SIGSEGV))
+        self.assertIn("/proc", run.stderr())
+
+    def test_closed_output_is_quiet(self):
+        read, write = os.pipe()
+        os.close(read)
+        run = self.start("explain", "spec")
+        os.close(write)
+        self.assertEqual(run.finish(20), 0)
+
+    def test_missing_daemons_are_named(self):
+        run = self.start("local", "run", "-f", self.job(), "--workers", 1, "--bin-dir", self.folder)
+        self.assertNotEqual(run.finish(20), 0)
+        self.assertIn("gg-coordinator", run.stderr())
+
+
+if __name__ == "__main__":
+    unittest.main()
