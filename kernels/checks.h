@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every device checks before it works: descriptions that are possible, views of the size that they promise.
-// Thread-safety: pure functions.
-// Errors: kInvalidArgument, naming the field or the argument with its value and the bound.
+// What every device checks before it works: descriptions that are possible, views of the size that
+// they promise. Thread-safety: pure functions. Errors: kInvalidArgument, naming the field or the
+// argument with its value and the bound.
 #ifndef GOSSIPGRAD_KERNELS_CHECKS_H_
 #define GOSSIPGRAD_KERNELS_CHECKS_H_
 
@@ -23,7 +23,8 @@ absl::Status SizeError(absl::string_view what, size_t got, size_t want);
 
 // `what` names operation and argument: "Conv2d.Forward: x".
 inline absl::Status CheckSize(absl::string_view what, size_t got, size_t want) {
-  if (got == want) [[likely]] return absl::OkStatus();
+  if (got == want) [[likely]]
+    return absl::OkStatus();
   return SizeError(what, got, want);
 }
 
@@ -51,13 +52,17 @@ struct Pool2dSizes {
   size_t x, y;
 };
 
-// The arguments of a prepared operation with weights; Sizes is Conv2dSizes or LinearSizes, `op` "Conv2d" or "Linear".
+// The arguments of a prepared operation with weights; Sizes is Conv2dSizes or LinearSizes, `op`
+// "Conv2d" or "Linear".
 template <typename Sizes>
-absl::Status CheckForward(absl::string_view op, const Sizes& sizes, ConstFlat x, ConstFlat w, ConstFlat b, Flat y);
+absl::Status CheckForward(absl::string_view op, const Sizes& sizes, ConstFlat x, ConstFlat w,
+                          ConstFlat b, Flat y);
 template <typename Sizes>
-absl::Status CheckBackwardData(absl::string_view op, const Sizes& sizes, ConstFlat dy, ConstFlat w, Flat dx);
+absl::Status CheckBackwardData(absl::string_view op, const Sizes& sizes, ConstFlat dy, ConstFlat w,
+                               Flat dx);
 template <typename Sizes>
-absl::Status CheckBackwardParams(absl::string_view op, const Sizes& sizes, ConstFlat x, ConstFlat dy, Flat dw, Flat db);
+absl::Status CheckBackwardParams(absl::string_view op, const Sizes& sizes, ConstFlat x,
+                                 ConstFlat dy, Flat dw, Flat db);
 
 }  // namespace gg
 

@@ -2,6 +2,7 @@
 #include "kernels/host_buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -30,18 +31,31 @@ class HostBuffer : public Buffer {
   const size_t bytes_;
 };
 
-size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+// Asking for more than there is would succeed on many systems, and end the process while the pages
+// are being touched.
+size_t PhysicalBytes() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+size_t RoundUp(size_t n, size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Buffer>> AllocateHost(size_t bytes) {
+  const size_t most = PhysicalBytes();
+  if (bytes > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for a buffer of ", bytes, " bytes: this machine has ", most));
+  }
   const bool huge = bytes >= kHugeFrom;
   const size_t unit = huge ? kHugePage : kAlignment;
   const size_t reserved = bytes == 0 ? unit : RoundUp(bytes, unit);
   void* data = nullptr;
-  // reserved < bytes: the rounding overflowed.
-  if (reserved < bytes || posix_memalign(&data, unit, reserved) != 0) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory for a buffer of ", bytes, " bytes"));
+  if (posix_memalign(&data, unit, reserved) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for a buffer of ", bytes, " bytes"));
   }
   // Advice only: without huge pages the buffer works as well, slower.
   if (huge) (void)madvise(data, reserved, MADV_HUGEPAGE);

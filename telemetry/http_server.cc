@@ -2,11 +2,17 @@
 #include "telemetry/http_server.h"
 
 #include <civetweb.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/clock.h"
 #include "core/sync.h"
 
 namespace gg {
@@ -32,7 +38,26 @@ class Server final : public HttpServer {
   explicit Server(HttpServerOptions options) : options_(std::move(options)) {}
 
   ~Server() override {
-    if (context_ != nullptr) mg_stop(context_);
+    if (context_ == nullptr) return;
+    // mg_stop() waits for CivetWeb's accepting thread, which looks up every two seconds or when a
+    // client comes: so one comes, until it has noticed.
+    bool stopped = false;
+    Monitor monitor;
+    std::thread visitor([&] {
+      MutexLock lock(&monitor.mu);
+      while (!stopped) {
+        Visit();
+        RealClock().Await(
+            monitor, [&] { return stopped; }, RealClock().Now() + absl::Milliseconds(5));
+      }
+    });
+    mg_stop(context_);
+    {
+      MutexLock lock(&monitor.mu);
+      stopped = true;
+      monitor.changed.NotifyAll();
+    }
+    visitor.join();
   }
 
   absl::Status Start() {
@@ -46,8 +71,8 @@ class Server final : public HttpServer {
     }
     host_ = options_.listen.substr(0, colon);
     // CivetWeb wants numbers; the one name that is common is allowed.
-    const std::string numeric_host = host_ == "localhost" ? "127.0.0.1" : host_;
-    const std::string ports = absl::StrCat(numeric_host, ":", wanted);
+    numeric_host_ = host_ == "localhost" ? "127.0.0.1" : host_;
+    const std::string ports = absl::StrCat(numeric_host_, ":", wanted);
     const char* settings[] = {"listening_ports",
                               ports.c_str(),  //
                               "num_threads",
@@ -81,6 +106,24 @@ class Server final : public HttpServer {
   int port() const override { return port_; }
 
  private:
+  // Connects and closes again at once.
+  void Visit() const {
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    std::string host = numeric_host_;
+    if (!host.empty() && host.front() == '[') host = host.substr(1, host.size() - 2);
+    if (getaddrinfo(host.c_str(), absl::StrCat(port_).c_str(), &hints, &found) != 0) return;
+    const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+      // Non-blocking: the kernel completes the handshake by itself.
+      (void)connect(fd, found->ai_addr, found->ai_addrlen);
+      close(fd);
+    }
+    freeaddrinfo(found);
+  }
+
   static Server& Self(const mg_connection* connection) {
     return *static_cast<Server*>(mg_get_user_data(mg_get_context(connection)));
   }
@@ -121,6 +164,7 @@ class Server final : public HttpServer {
 
   const HttpServerOptions options_;
   std::string host_;
+  std::string numeric_host_;
   int port_ = 0;
   mg_context* context_ = nullptr;
   Mutex mu_;

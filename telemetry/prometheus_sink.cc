@@ -34,6 +34,12 @@ absl::string_view KnownLabels(CounterId id) {
     case CounterId::kGossipBytes:
     case CounterId::kTradedSamples:
       return "sent,received";
+    case CounterId::kGossipSkipped:
+      return "late,lost,corrupt,nonfinite";
+    case CounterId::kNonFinite:
+      return "loss,exchange,weights";
+    case CounterId::kTransportDropped:
+      return "stale,checksum";
     case CounterId::kJobsFinished:
       return "succeeded,failed,cancelled";
     case CounterId::kLogMessages:

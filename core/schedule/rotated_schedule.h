@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A topology applied to ranks under a permutation that changes from round to round.
+//
 // Thread-safety: immutable.
 #ifndef GOSSIPGRAD_CORE_SCHEDULE_ROTATED_SCHEDULE_H_
 #define GOSSIPGRAD_CORE_SCHEDULE_ROTATED_SCHEDULE_H_

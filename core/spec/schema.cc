@@ -20,6 +20,8 @@ namespace gg {
 namespace {
 
 std::string NumberText(double v) {
+  // "1000000" reads better than the shorter "1e+06".
+  if (std::floor(v) == v && std::fabs(v) < 1e15) return absl::StrCat(static_cast<int64_t>(v));
   char buffer[64];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, v);
   return std::string(buffer, result.ptr);

@@ -165,6 +165,7 @@ class Checker {
     if (data.path.size() > kMaxPath || data.path.find('\0') != std::string::npos) {
       Add("spec.data.path", absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
     }
+    if (Has("spec.data.format")) return;  // what else is needed depends on it
     if (data.format != "synthetic") {
       if (data.path.empty()) {
         Add("spec.data.path", absl::StrCat("is required for format ", data.format),

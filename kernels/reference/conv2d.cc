@@ -20,8 +20,9 @@ Range InsideImage(int64_t out, int64_t in, int64_t k, int64_t stride, int64_t pa
   return {begin, std::max(begin, std::min(out, ceil_div(in + pad - k)))};
 }
 
-// Calls row(x offset of the first input, y offset of the first output, count, w offset) for every run of outputs in a
-// line, of image n, that one weight touches. All three passes are this loop with another body.
+// Calls row(x offset of the first input, y offset of the first output, count, w offset) for every
+// run of outputs in a line, of image n, that one weight touches. All three passes are this loop
+// with another body.
 template <typename Row>
 void ForEachRow(const Conv2dDesc& d, int64_t n, int64_t o, int64_t c, const Row& row) {
   const int64_t out_h = d.out_height(), out_w = d.out_width();
@@ -36,7 +37,8 @@ void ForEachRow(const Conv2dDesc& d, int64_t n, int64_t o, int64_t c, const Row&
       for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
         const int64_t ih = oh * d.stride_height + kh - d.pad_height;
         const int64_t iw = cols.begin * d.stride_width + kw - d.pad_width;
-        row(x_plane + ih * d.in_width + iw, y_plane + oh * out_w + cols.begin, cols.end - cols.begin, w_at);
+        row(x_plane + ih * d.in_width + iw, y_plane + oh * out_w + cols.begin,
+            cols.end - cols.begin, w_at);
       }
     }
   }
@@ -125,6 +127,8 @@ class ReferenceConv2d : public Conv2d {
 
 }  // namespace
 
-std::unique_ptr<Conv2d> MakeReferenceConv2d(const Conv2dDesc& desc) { return std::make_unique<ReferenceConv2d>(desc); }
+std::unique_ptr<Conv2d> MakeReferenceConv2d(const Conv2dDesc& desc) {
+  return std::make_unique<ReferenceConv2d>(desc);
+}
 
 }  // namespace gg

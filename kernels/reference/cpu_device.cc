@@ -23,8 +23,9 @@ class CpuStream : public Stream {
 absl::Status CheckLabels(absl::Span<const int32_t> labels, int64_t classes) {
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < 0 || labels[i] >= classes) {
-      return absl::InvalidArgumentError(absl::StrCat("label ", labels[i], " of sample ", i, " of the batch is outside 0 .. ",
-                                                     classes - 1, ": check the data set and the number of classes"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("label ", labels[i], " of sample ", i, " of the batch is outside 0 .. ",
+                       classes - 1, ": check the data set and the number of classes"));
     }
   }
   return absl::OkStatus();
@@ -36,7 +37,8 @@ struct RowLoss {
 };
 
 // dlogits may be null and may coincide with logits.
-RowLoss SoftmaxRow(const float* logits, int64_t classes, int32_t label, float scale, float* dlogits) {
+RowLoss SoftmaxRow(const float* logits, int64_t classes, int32_t label, float scale,
+                   float* dlogits) {
   int64_t best = 0;
   for (int64_t c = 1; c < classes; ++c) {
     if (logits[c] > logits[best]) best = c;
@@ -55,9 +57,13 @@ RowLoss SoftmaxRow(const float* logits, int64_t classes, int32_t label, float sc
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Buffer>> CpuDevice::Allocate(size_t bytes) { return AllocateHost(bytes); }
+absl::StatusOr<std::unique_ptr<Buffer>> CpuDevice::Allocate(size_t bytes) {
+  return AllocateHost(bytes);
+}
 
-absl::StatusOr<std::unique_ptr<Stream>> CpuDevice::MakeStream() { return std::make_unique<CpuStream>(); }
+absl::StatusOr<std::unique_ptr<Stream>> CpuDevice::MakeStream() {
+  return std::make_unique<CpuStream>();
+}
 
 absl::Status CpuDevice::Copy(Stream&, ConstFlat x, Flat y) {
   GG_RETURN_IF_ERROR(CheckSize("Copy: y", y.size(), x.size()));
@@ -69,7 +75,8 @@ absl::Status CpuDevice::Copy(Stream&, ConstFlat x, Flat y) {
 }
 
 absl::Status CpuDevice::Fill(Stream&, float a, Flat y) {
-  ForRanges(y.size(), [&](size_t begin, size_t end) { std::fill(y.data() + begin, y.data() + end, a); });
+  ForRanges(y.size(),
+            [&](size_t begin, size_t end) { std::fill(y.data() + begin, y.data() + end, a); });
   return absl::OkStatus();
 }
 
@@ -100,7 +107,8 @@ absl::Status CpuDevice::SgdMomentum(Stream&, const SgdParams& params, ConstFlat 
   GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: v", v.size(), g.size()));
   GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: w", w.size(), g.size()));
   ForRanges(g.size(), [&](size_t begin, size_t end) {
-    vector_ops::SgdMomentum(end - begin, params, g.data() + begin, v.data() + begin, w.data() + begin);
+    vector_ops::SgdMomentum(end - begin, params, g.data() + begin, v.data() + begin,
+                            w.data() + begin);
   });
   return absl::OkStatus();
 }
@@ -131,13 +139,16 @@ absl::Status CpuDevice::Multiply(Stream&, ConstFlat x, ConstFlat mask, Flat y) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LossResult> CpuDevice::SoftmaxCrossEntropy(Stream&, ConstFlat logits, absl::Span<const int32_t> labels,
-                                                          int64_t classes, float scale, Flat dlogits) {
+absl::StatusOr<LossResult> CpuDevice::SoftmaxCrossEntropy(Stream&, ConstFlat logits,
+                                                          absl::Span<const int32_t> labels,
+                                                          int64_t classes, float scale,
+                                                          Flat dlogits) {
   if (classes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("SoftmaxCrossEntropy: classes is ", classes, ", must be positive"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("SoftmaxCrossEntropy: classes is ", classes, ", must be positive"));
   }
-  GG_RETURN_IF_ERROR(
-      CheckSize("SoftmaxCrossEntropy: logits", logits.size(), labels.size() * static_cast<size_t>(classes)));
+  GG_RETURN_IF_ERROR(CheckSize("SoftmaxCrossEntropy: logits", logits.size(),
+                               labels.size() * static_cast<size_t>(classes)));
   if (!dlogits.empty()) {
     GG_RETURN_IF_ERROR(CheckSize("SoftmaxCrossEntropy: dlogits", dlogits.size(), logits.size()));
   }

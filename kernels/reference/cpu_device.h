@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all CPU devices have in common: host memory, whole-vector and element-wise operations, the loss. A device that
-// has threads of its own overrides ForRanges.
-// Thread-safety: thread-safe.
+// What all CPU devices have in common: host memory, whole-vector and element-wise operations, the
+// loss. A device that has threads of its own overrides ForRanges. Thread-safety: thread-safe.
 #ifndef GOSSIPGRAD_KERNELS_REFERENCE_CPU_DEVICE_H_
 #define GOSSIPGRAD_KERNELS_REFERENCE_CPU_DEVICE_H_
 
@@ -27,12 +26,14 @@ class CpuDevice : public Device {
   absl::Status Relu(Stream&, ConstFlat x, Flat y) override;
   absl::Status ReluBackward(Stream&, ConstFlat y, ConstFlat dy, Flat dx) override;
   absl::Status Multiply(Stream&, ConstFlat x, ConstFlat mask, Flat y) override;
-  absl::StatusOr<LossResult> SoftmaxCrossEntropy(Stream&, ConstFlat logits, absl::Span<const int32_t> labels,
-                                                 int64_t classes, float scale, Flat dlogits) override;
+  absl::StatusOr<LossResult> SoftmaxCrossEntropy(Stream&, ConstFlat logits,
+                                                 absl::Span<const int32_t> labels, int64_t classes,
+                                                 float scale, Flat dlogits) override;
 
  protected:
   using RangeFn = absl::FunctionRef<void(size_t begin, size_t end)>;
-  // Calls fn on ranges that cover 0 .. n-1 once; returns when all are done. Here: one range, this thread.
+  // Calls fn on ranges that cover 0 .. n-1 once; returns when all are done. Here: one range, this
+  // thread.
   virtual void ForRanges(size_t n, RangeFn fn) { fn(0, n); }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The prepared operations of the reference device. The descriptions have been checked (kernels/checks.h).
-// Thread-safety: see kernels/device.h.
+// The prepared operations of the reference device. The descriptions have been checked
+// (kernels/checks.h). Thread-safety: see kernels/device.h.
 #ifndef GOSSIPGRAD_KERNELS_REFERENCE_LAYER_OPS_H_
 #define GOSSIPGRAD_KERNELS_REFERENCE_LAYER_OPS_H_
 

@@ -5,6 +5,7 @@
 #include "kernels/checks.h"
 #include "kernels/reference/clones.h"
 #include "kernels/reference/layer_ops.h"
+#include "kernels/reference/vector_ops.h"
 
 namespace gg {
 namespace {
@@ -31,8 +32,8 @@ class ReferenceLinear : public Linear {
     GG_RETURN_IF_ERROR(CheckForward("Linear", sizes_, x, w, b, y));
     for (int64_t n = 0; n < d_.batch; ++n) {
       for (int64_t o = 0; o < d_.out_features; ++o) {
-        y[n * d_.out_features + o] =
-            b[o] + Dot(d_.in_features, x.data() + n * d_.in_features, w.data() + o * d_.in_features);
+        y[n * d_.out_features + o] = b[o] + Dot(d_.in_features, x.data() + n * d_.in_features,
+                                                w.data() + o * d_.in_features);
       }
     }
     return absl::OkStatus();
@@ -53,12 +54,11 @@ class ReferenceLinear : public Linear {
   absl::Status BackwardParams(Stream&, ConstFlat x, ConstFlat dy, Flat dw, Flat db) override {
     GG_RETURN_IF_ERROR(CheckBackwardParams("Linear", sizes_, x, dy, dw, db));
     std::fill(dw.begin(), dw.end(), 0.0f);
-    std::fill(db.begin(), db.end(), 0.0f);
+    vector_ops::ColumnSums(d_.batch, d_.out_features, dy.data(), db.data());
     for (int64_t n = 0; n < d_.batch; ++n) {
       for (int64_t o = 0; o < d_.out_features; ++o) {
-        const float g = dy[n * d_.out_features + o];
-        db[o] += g;
-        AddScaled(d_.in_features, g, x.data() + n * d_.in_features, dw.data() + o * d_.in_features);
+        AddScaled(d_.in_features, dy[n * d_.out_features + o], x.data() + n * d_.in_features,
+                  dw.data() + o * d_.in_features);
       }
     }
     return absl::OkStatus();
@@ -71,6 +71,8 @@ class ReferenceLinear : public Linear {
 
 }  // namespace
 
-std::unique_ptr<Linear> MakeReferenceLinear(const LinearDesc& desc) { return std::make_unique<ReferenceLinear>(desc); }
+std::unique_ptr<Linear> MakeReferenceLinear(const LinearDesc& desc) {
+  return std::make_unique<ReferenceLinear>(desc);
+}
 
 }  // namespace gg

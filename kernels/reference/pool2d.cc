@@ -20,8 +20,8 @@ struct Window {
 Window WindowAt(const Pool2dDesc& d, int64_t oh, int64_t ow) {
   const int64_t top = oh * d.stride_height - d.pad_height;
   const int64_t left = ow * d.stride_width - d.pad_width;
-  return {std::max<int64_t>(top, 0), std::min(top + d.kernel_height, d.in_height), std::max<int64_t>(left, 0),
-          std::min(left + d.kernel_width, d.in_width)};
+  return {std::max<int64_t>(top, 0), std::min(top + d.kernel_height, d.in_height),
+          std::max<int64_t>(left, 0), std::min(left + d.kernel_width, d.in_width)};
 }
 
 // Calls fn(y index, x offset of the plane, window) for every output.

@@ -29,6 +29,8 @@ class ReferenceDevice : public CpuDevice {
 
 }  // namespace
 
-std::unique_ptr<Device> MakeReferenceDevice() { return std::make_unique<ReferenceDevice>(); }
+std::unique_ptr<Device> MakeReferenceDevice() {
+  return std::make_unique<ReferenceDevice>();
+}
 
 }  // namespace gg

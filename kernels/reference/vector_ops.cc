@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/reference/vector_ops.h"
 
+#include <algorithm>
+
 #include "kernels/reference/clones.h"
 
 namespace gg::vector_ops {
@@ -19,7 +21,8 @@ void AddDifference(size_t n, float a, const float* x, const float* s, float* y) 
 
 GG_VECTOR_CLONES
 double SquaredDistance(size_t n, const float* x, const float* y) {
-  // A fixed number of partial sums: vectorises, and the order of additions is the same for every vector width.
+  // A fixed number of partial sums: vectorises, and the order of additions is the same for every
+  // vector width.
   constexpr size_t kLanes = 16;
   double sums[kLanes] = {};
   size_t i = 0;
@@ -68,6 +71,15 @@ GG_VECTOR_CLONES
 void Multiply(size_t n, const float* x, const float* mask, float* y) {
 #pragma omp simd
   for (size_t i = 0; i < n; ++i) y[i] = x[i] * mask[i];
+}
+
+GG_VECTOR_CLONES
+void ColumnSums(size_t rows, size_t cols, const float* x, float* sums) {
+  std::fill(sums, sums + cols, 0.0f);
+  for (size_t r = 0; r < rows; ++r) {
+#pragma omp simd
+    for (size_t c = 0; c < cols; ++c) sums[c] += x[r * cols + c];
+  }
 }
 
 }  // namespace gg::vector_ops

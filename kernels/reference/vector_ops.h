@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops over whole vectors, compiled for several instruction sets and chosen at load time. Each element's result is the
-// same in all of them, whatever its position, so a vector may be cut anywhere.
-// Inputs and outputs either coincide or do not overlap.
-// Thread-safety: pure functions.
+// Loops over whole vectors, compiled for several instruction sets and chosen at load time. Each
+// element's result is the same in all of them, whatever its position, so a vector may be cut
+// anywhere. Inputs and outputs either coincide or do not overlap. Thread-safety: pure functions.
 #ifndef GOSSIPGRAD_KERNELS_REFERENCE_VECTOR_OPS_H_
 #define GOSSIPGRAD_KERNELS_REFERENCE_VECTOR_OPS_H_
 
@@ -20,6 +19,8 @@ void SgdMomentum(size_t n, const SgdParams& params, const float* g, float* v, fl
 void Relu(size_t n, const float* x, float* y);
 void ReluBackward(size_t n, const float* y, const float* dy, float* dx);
 void Multiply(size_t n, const float* x, const float* mask, float* y);
+// sums_c = sum over the rows of x (rows, cols).
+void ColumnSums(size_t rows, size_t cols, const float* x, float* sums);
 
 }  // namespace gg::vector_ops
 

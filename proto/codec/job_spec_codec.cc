@@ -9,19 +9,24 @@ namespace {
 
 namespace v1 = gossipgrad::v1;
 
-// The fields of each section, once for both directions: X(field) for a single value, L(field) for a list.
+// The fields of each section, once for both directions: X(field) for a single value, L(field) for a
+// list.
 #define GG_MODEL_FIELDS(X, L) X(name) L(hidden) X(dropout)
-#define GG_DATA_FIELDS(X, L)                                                                      \
-  X(format) X(path) X(mean) X(stddev) X(exchange) X(limit_train) X(limit_test) L(shape) X(classes) \
-  X(train_samples) X(test_samples)
+#define GG_DATA_FIELDS(X, L) \
+  X(format)                  \
+  X(path)                    \
+  X(mean)                    \
+  X(stddev)                  \
+  X(exchange) X(limit_train) X(limit_test) L(shape) X(classes) X(train_samples) X(test_samples)
 #define GG_OPTIMIZER_FIELDS(X, L) X(name) X(momentum) X(weight_decay)
-#define GG_LEARNING_RATE_FIELDS(X, L)                                                         \
+#define GG_LEARNING_RATE_FIELDS(X, L) \
   X(base) X(policy) X(gamma) X(step_epochs) X(power) X(warmup_epochs) X(scaling) X(max_scaled)
-#define GG_EXCHANGE_FIELDS(X, L)                                                                 \
-  X(algorithm) X(schedule) X(rotate) X(payload) X(overlap) X(average_every) X(deadline_seconds) \
-  X(bucket_bytes) X(final_average)
-#define GG_TRAIN_FIELDS(X, L) \
-  X(epochs) X(max_steps) X(batch_size) X(seed) X(evaluate_every_epochs)
+#define GG_EXCHANGE_FIELDS(X, L) \
+  X(algorithm)                   \
+  X(schedule)                    \
+  X(rotate)                      \
+  X(payload) X(overlap) X(average_every) X(deadline_seconds) X(bucket_bytes) X(final_average)
+#define GG_TRAIN_FIELDS(X, L) X(epochs) X(max_steps) X(batch_size) X(seed) X(evaluate_every_epochs)
 #define GG_WORKERS_FIELDS(X, L) \
   X(min) X(max) X(threads) X(device) X(transport) X(start_timeout_seconds)
 
@@ -32,9 +37,13 @@ namespace v1 = gossipgrad::v1;
 #define GG_READ_LIST(field) \
   if (from.field##_size() > 0) to->field.assign(from.field().begin(), from.field().end());
 
-#define GG_SECTION(Type, FIELDS)                                                   \
-  void Write(const Type& from, v1::Type* to) { FIELDS(GG_WRITE_ONE, GG_WRITE_LIST) } \
-  void Read(const v1::Type& from, Type* to) { FIELDS(GG_READ_ONE, GG_READ_LIST) }
+#define GG_SECTION(Type, FIELDS)               \
+  void Write(const Type& from, v1::Type* to) { \
+    FIELDS(GG_WRITE_ONE, GG_WRITE_LIST)        \
+  }                                            \
+  void Read(const v1::Type& from, Type* to) {  \
+    FIELDS(GG_READ_ONE, GG_READ_LIST)          \
+  }
 
 GG_SECTION(ModelSpec, GG_MODEL_FIELDS)
 GG_SECTION(DataSpec, GG_DATA_FIELDS)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JobSpec on the wire and back. An absent optional field, and an empty list, mean the default of gg::JobSpec; fields
-// that this version does not know are dropped. Ranges are not checked here: that is core/spec's Validate.
-// Thread-safety: pure functions.
+// JobSpec on the wire and back. An absent optional field, and an empty list, mean the default of
+// gg::JobSpec; fields that this version does not know are dropped. Ranges are not checked here:
+// that is core/spec's Validate. Thread-safety: pure functions.
 #ifndef GOSSIPGRAD_PROTO_CODEC_JOB_SPEC_CODEC_H_
 #define GOSSIPGRAD_PROTO_CODEC_JOB_SPEC_CODEC_H_
 

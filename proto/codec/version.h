@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version of the protocol between the daemons. Grows only with a change that an older peer cannot ignore; both
-// sides of a connection must have the same number and say both numbers when they differ.
-// Thread-safety: a constant.
+// The version of the protocol between the daemons. Grows only with a change that an older peer
+// cannot ignore; both sides of a connection must have the same number and say both numbers when
+// they differ. Thread-safety: a constant.
 #ifndef GOSSIPGRAD_PROTO_CODEC_VERSION_H_
 #define GOSSIPGRAD_PROTO_CODEC_VERSION_H_
 

@@ -33,8 +33,9 @@ absl::StatusOr<View> FromProto(const gossipgrad::v1::View& proto) {
   std::set<std::string> seen;
   for (const auto& member : proto.members()) {
     if (member.worker_id().empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("view ", proto.number(), ": the member of rank ",
-                                                     view.members.size(), " has no worker_id"));
+      return absl::InvalidArgumentError(absl::StrCat("view ", proto.number(),
+                                                     ": the member of rank ", view.members.size(),
+                                                     " has no worker_id"));
     }
     if (!seen.insert(member.worker_id()).second) {
       return absl::InvalidArgumentError(absl::StrCat("view ", proto.number(), ": worker ",
@@ -50,8 +51,8 @@ google::protobuf::Timestamp ToProto(absl::Time time) {
   const int64_t seconds = absl::ToUnixSeconds(time);  // rounds down, saturates
   proto.set_seconds(std::clamp(seconds, kFirstSecond, kLastSecond));
   if (seconds >= kFirstSecond && seconds <= kLastSecond) {
-    proto.set_nanos(static_cast<int32_t>(
-        absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+    proto.set_nanos(
+        static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
   }
   return proto;
 }

@@ -61,7 +61,7 @@ class Kills(ClusterTest):
         os.kill(pids[1], signal.SIGKILL)
         self.assertEqual(run.finish(BOUND), 8, run.stderr())
         result = run.json()
-        self.assertEqual(result["state"], "FAILED")
+        self.assertEqual(result["state"], "Failed")
         self.assertIn("worker-1", result["reason"])
 
 
@@ -70,7 +70,7 @@ class Environment(ClusterTest):
         black_hole = "http://192.0.2.1:9"
         result = self.result("-f", self.job(), "--workers", 2,
                              env={"http_proxy": black_hole, "https_proxy": black_hole, "grpc_proxy": black_hole})
-        self.assertEqual(result["state"], "SUCCEEDED")
+        self.assertEqual(result["state"], "Succeeded")
 
     def test_unwritable_temporary_folder_is_an_error_not_a_crash(self):
         run = self.start("local", "run", "-f", self.job(), "--workers", 1, env={"TMPDIR": "/proc"})

@@ -14,7 +14,7 @@ class Runs(ClusterTest):
             with self.subTest(workers=workers):
                 result = self.result("-f", self.job(samples=1024, epochs=2), "--workers", workers)
                 self.assertLessEqual(KEYS, set(result))
-                self.assertEqual(result["state"], "SUCCEEDED")
+                self.assertEqual(result["state"], "Succeeded")
                 self.assertEqual(result["workers"], workers)
                 self.assertEqual(len(result["replica_accuracy"]), workers)
                 self.assertEqual(len(result["train_loss"]), 2)
@@ -32,7 +32,7 @@ class Runs(ClusterTest):
 
     def test_hypercube_on_four(self):
         result = self.result("-f", self.job(), "--workers", 4, "--set", "exchange.schedule=hypercube")
-        self.assertEqual(result["state"], "SUCCEEDED")
+        self.assertEqual(result["state"], "Succeeded")
 
     def test_messages_and_bytes_do_not_grow_with_workers(self):
         costs = {}

@@ -41,7 +41,7 @@ class Scaling(ClusterTest):
             with self.subTest(workers=workers):
                 result = self.result("-f", EXAMPLE, "--workers", workers, "--set", "data.limit_train=8192",
                                      "--set", "data.limit_test=1000", "--set", "train.epochs=1", seconds=200)
-                self.assertEqual(result["state"], "SUCCEEDED")
+                self.assertEqual(result["state"], "Succeeded")
                 if workers > 1:
                     costs.add((result["messages_per_step"], result["sent_bytes_per_step"]))
         self.assertEqual(len(costs), 1, costs)

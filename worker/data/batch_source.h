@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From owned samples to training batches. The order of reads and of sample trades is fixed, so that a run is a
-// function of its seed: the batch of step t is assembled after the trades committed by StartNext(t) and by no later one.
-//   Next(t)           gives batch t (waits for the background thread) and thereby guarantees that it reads nothing
-//   [trades commit]   the training thread may now replace samples of the store
-//   StartNext(t + 1)  the background thread assembles batch t + 1 while the network computes on batch t
+// From owned samples to training batches. The order of reads and of sample trades is fixed, so that
+// a run is a function of its seed: the batch of step t is assembled after the trades committed by
+// StartNext(t) and by no later one.
+//   Next(t)           gives batch t (waits for the background thread) and thereby guarantees that
+//   it reads nothing [trades commit]   the training thread may now replace samples of the store
+//   StartNext(t + 1)  the background thread assembles batch t + 1 while the network computes on
+//   batch t
 // Thread-safety: thread-compatible, used by the training thread; the background thread is private.
 #ifndef GOSSIPGRAD_WORKER_DATA_BATCH_SOURCE_H_
 #define GOSSIPGRAD_WORKER_DATA_BATCH_SOURCE_H_
@@ -21,8 +23,8 @@
 
 namespace gg {
 
-// The samples one worker owns, in numbered slots. A slot always holds a whole sample. Thread-compatible: the order of
-// use above keeps reader and writer apart.
+// The samples one worker owns, in numbered slots. A slot always holds a whole sample.
+// Thread-compatible: the order of use above keeps reader and writer apart.
 class ShardStore {
  public:
   // Copies the range out of `dataset`.
@@ -40,9 +42,10 @@ class ShardStore {
 };
 
 struct Batch {
-  absl::Span<const float> x;           // (N,C,H,W), (pixel/255 - mean) / stddev
-  absl::Span<const int32_t> labels;    // N
-  absl::Span<const int64_t> slots;     // where they lie in the store; distinct unless the shard is smaller than N
+  absl::Span<const float> x;         // (N,C,H,W), (pixel/255 - mean) / stddev
+  absl::Span<const int32_t> labels;  // N
+  absl::Span<const int64_t>
+      slots;  // where they lie in the store; distinct unless the shard is smaller than N
 };
 
 struct BatchSourceOptions {
@@ -58,18 +61,22 @@ class BatchSource {
   virtual ~BatchSource() = default;
   // Begins to assemble the batch of `step`. Exactly one Next(step) follows each StartNext(step).
   virtual void StartNext(uint64_t step) = 0;
-  // The batch stays valid until the second StartNext() after this call. Any step may be asked for in any order (resume).
-  // kDeadlineExceeded when the background thread does not deliver.
+  // The batch stays valid until the second StartNext() after this call. Any step may be asked for
+  // in any order (resume). kDeadlineExceeded when the background thread does not deliver.
   virtual absl::StatusOr<Batch> Next(uint64_t step, absl::Time deadline) = 0;
 };
 
-// Within an epoch every slot is used once in the order of a permutation drawn from (seed, rank, epoch); the last batch is
-// filled up from the permutation's start. `store` must outlive the source.
+// Within an epoch every slot is used once in the order of a permutation drawn from (seed, rank,
+// epoch); the last batch is filled up from the permutation's start, and so are all that follow
+// where steps_per_epoch is more than this shard needs. `store` must outlive the source.
+// kInvalidArgument: an empty store, too few steps per epoch to use every slot, a size below 1 or a
+// deviation that is not above 0. Next() out of its protocol is kFailedPrecondition.
 absl::StatusOr<std::unique_ptr<BatchSource>> MakeBatchSource(const ShardStore& store,
                                                              const BatchSourceOptions& options);
 
 // Pixels to floats, as Batch::x.
-void NormalizePixels(absl::Span<const uint8_t> pixels, double mean, double stddev, absl::Span<float> out);
+void NormalizePixels(absl::Span<const uint8_t> pixels, double mean, double stddev,
+                     absl::Span<float> out);
 
 }  // namespace gg
 

@@ -2,8 +2,9 @@
 //
 // Samples at rest and on their way to the training loop.
 //   Dataset      read-only samples in their stored form (8-bit pixels), by index
-//   ShardStore   the samples this worker owns at the moment; samples come and go on the ring (worker/trade)
-//   BatchSource  normalised float batches in the order of the epoch, assembled ahead of time
+//   ShardStore   the samples this worker owns at the moment; samples come and go on the ring
+//   (worker/trade) BatchSource  normalised float batches in the order of the epoch, assembled ahead
+//   of time
 // One sample's stored form is `sample_bytes` raw bytes (C,H,W) and a 32-bit label.
 // Thread-safety: as said at each class.
 #ifndef GOSSIPGRAD_WORKER_DATA_DATASET_H_
@@ -33,29 +34,33 @@ struct SampleShape {
 struct Dataset {
   SampleShape shape;
   int64_t classes = 0;
-  std::vector<uint8_t> pixels;   // size() * shape.bytes()
-  std::vector<int32_t> labels;   // 0 .. classes-1
+  std::vector<uint8_t> pixels;  // size() * shape.bytes()
+  std::vector<int32_t> labels;  // 0 .. classes-1
   int64_t size() const { return static_cast<int64_t>(labels.size()); }
   absl::Span<const uint8_t> sample(int64_t i) const {
-    return absl::MakeConstSpan(pixels).subspan(static_cast<size_t>(i) * shape.bytes(), shape.bytes());
+    return absl::MakeConstSpan(pixels).subspan(static_cast<size_t>(i) * shape.bytes(),
+                                               shape.bytes());
   }
 };
 
 enum class Split { kTrain, kTest };
 
-// worker/data/formats/registry.cc: reads one split as `spec` says. The formats check magic, counts, lengths, label
-// range and trailing bytes. kNotFound: file or folder missing (path, and what was looked for). kDataLoss: damaged
-// content (path, offset, what was expected). kInvalidArgument: unknown format or nonsense in the spec.
-absl::StatusOr<std::shared_ptr<const Dataset>> LoadDataset(const DataSpec& spec, Split split, uint64_t seed);
+// worker/data/formats/registry.cc: reads one split as `spec` says. The formats check magic, counts,
+// lengths, label range and trailing bytes. kNotFound: file or folder missing (path, and what was
+// looked for). kDataLoss: damaged content (path, offset, what was expected). kInvalidArgument:
+// unknown format or nonsense in the spec.
+absl::StatusOr<std::shared_ptr<const Dataset>> LoadDataset(const DataSpec& spec, Split split,
+                                                           uint64_t seed);
 
-// The contiguous range [first, first + count) of `total` samples that rank `rank` of `size` starts with; the remainder
-// goes one each to the first ranks.
+// The contiguous range [first, first + count) of `total` samples that rank `rank` of `size` starts
+// with; the remainder goes one each to the first ranks.
 struct ShardRange {
   int64_t first, count;
 };
 ShardRange InitialShard(int64_t total, int size, Rank rank);
 
-// Steps of one epoch, equal on all ranks: ceil(largest shard / batch). Ranks with fewer samples repeat some.
+// Steps of one epoch, equal on all ranks: ceil(largest shard / batch). Ranks with fewer samples
+// repeat some.
 int64_t StepsPerEpoch(int64_t total, int size, int64_t batch_size);
 
 }  // namespace gg

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When parameters or gradients are exchanged, and when each block is updated. A strategy is driven by the hooks of the
-// training loop and owns the decision when the optimizer may touch a block. To add an algorithm: one file here, one
-// line in registry.cc, one sheet in docs/algorithms, one line in the conformance suite.
+// When parameters or gradients are exchanged, and when each block is updated. A strategy is driven
+// by the hooks of the training loop and owns the decision when the optimizer may touch a block. To
+// add an algorithm: one file here, one line in registry.cc, one sheet in docs/algorithms, one line
+// in the conformance suite.
 //
 // The loop promises this order for every step:
-//   BeginStep(t), BlockNeeded(b) for every block (first layer first), GradientReady(b) for every block (last layer
-//   first), EndStep(t); Settle() at any point between EndStep and the next BeginStep; Finish() once at the end.
-// A lost or late partner degrades one exchange, never the job: every wait ends at its deadline and is counted with the
-// partner's name.
-// Thread-safety: thread-compatible; owned by the training thread. Callbacks of the transport only flag completion.
+//   BeginStep(t), BlockNeeded(b) for every block (first layer first), GradientReady(b) for every
+//   block (last layer first), EndStep(t); Settle() at any point between EndStep and the next
+//   BeginStep; AverageReplicas() at the end.
+// A lost or late partner degrades one exchange, never the job: every wait ends at its deadline and
+// is counted with the partner's name.
+//
+// Thread-safety: thread-compatible; owned by the training thread. Callbacks of the transport only
+// flag completion.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_EXCHANGE_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_EXCHANGE_H_
 
@@ -39,7 +43,9 @@ struct ExchangeStats {
   uint64_t exchanges_skipped = 0;  // units that went on without their partner
   absl::Duration waited;           // stood still for a partner
   absl::Duration mixed;            // spent on snapshots and mixing
-  double partner_distance = -1;    // norm of own minus partner's payload, -1 where none was measured
+  // Norm of own minus partner's weights (gradients, where those are exchanged); measured every few
+  // steps, else -1.
+  double partner_distance = -1;
 
   ExchangeStats& operator+=(const ExchangeStats& other);
 };
@@ -59,13 +65,17 @@ struct ExchangeContext {
   Device* device = nullptr;
   Stream* stream = nullptr;
   ParamArena* arena = nullptr;
-  PeerGroup* group = nullptr;  // gives view and rank; may be null when the view has one member
+  // Gives view and rank; may be null when the view has one member. Must end its operations (be
+  // destroyed) before the device is: buffers lent to it live until their Done.
+  PeerGroup* group = nullptr;
   int size = 1;
   Rank rank = 0;
   Clock* clock = nullptr;
   MetricSink* metrics = nullptr;
-  // Applies the optimizer to one block with the current step's rate.
-  absl::AnyInvocable<absl::Status(BlockIndex)> update;
+  // Applies the optimizer to one block with the rate of `step`, which may be the step before the
+  // current one: with gradients exchanged layer by layer, the update waits for the partner until
+  // the block is next needed.
+  absl::AnyInvocable<absl::Status(BlockIndex, uint64_t step)> update;
   // Told once per incident; must not block.
   absl::AnyInvocable<void(const PartnerIncident&)> on_incident;
 };
@@ -80,22 +90,28 @@ class ExchangeStrategy {
   virtual absl::Status GradientReady(BlockIndex block) = 0;
   virtual absl::StatusOr<ExchangeStats> EndStep(uint64_t step) = 0;
 
-  // Completes what the last step left open, so that arena().weights() is this replica's model. Idempotent.
+  // Completes what the last step left open, so that arena().weights() is this replica's model.
+  // Idempotent.
   virtual absl::StatusOr<ExchangeStats> Settle() = 0;
 
-  // After the last Settle(): replaces weights, momentum and buffers by their exact average over all workers. Returns the
-  // distance sqrt(sum (w_own - w_average)^2) of this replica. With one worker nothing changes and the distance is 0.
-  // kDeadlineExceeded / kUnavailable name the rank that is missing; the weights are then the replica's own.
+  // After the last Settle(): replaces weights, momentum and buffers by their exact average over all
+  // workers. Returns the distance sqrt(sum (w_own - w_average)^2) of this replica. With one worker
+  // nothing changes and the distance is 0. kDeadlineExceeded / kUnavailable name the rank that is
+  // missing; the weights are then the replica's own.
   virtual absl::StatusOr<double> AverageReplicas(absl::Time deadline) = 0;
 
   // Unblocks a waiting training thread with `why`. May be called from any thread; idempotent.
   virtual void Abort(absl::Status why) = 0;
 };
 
-// kInvalidArgument: unknown algorithm, payload, overlap or schedule, or a size the schedule cannot serve; all messages
-// list what is possible.
+// kInvalidArgument: unknown algorithm, payload, overlap or schedule, or a size the schedule cannot
+// serve; all messages list what is possible.
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext context);
 std::vector<absl::string_view> ExchangeNames();
+
+// What a user should know before a run of `size` workers starts with this spec; a sentence each,
+// none when all is well.
+std::vector<std::string> ExchangeWarnings(const ExchangeSpec& spec, int size);
 
 }  // namespace gg
 

@@ -26,15 +26,15 @@ using BlockIndex = int;
 struct TensorInfo {
   std::string name;            // "conv1.weight"
   std::vector<int64_t> shape;  // canonical layout, kernels/device.h
-  size_t offset;               // floats from the start of the arena
-  size_t count;                // floats
+  size_t offset = 0;           // floats from the start of the arena
+  size_t count = 0;            // floats
 };
 
 struct BlockInfo {
   std::string name;  // the layer's name
-  size_t offset;     // floats from the start of the arena
-  size_t count;      // floats, padding at the end included: offset + count = offset of the next block
-  std::vector<TensorInfo> tensors;
+  size_t offset = 0; // floats from the start of the arena
+  size_t count = 0;  // floats, padding at the end included: offset + count = offset of the next block
+  std::vector<TensorInfo> tensors = {};
 };
 
 class ParamArena {

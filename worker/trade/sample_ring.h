@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sample ring: each worker hands the samples it has just used to rank - 1 and takes as many from rank + 1, while the
-// network computes. The k-th trade of a worker is matched with the k-th of its neighbours by number, whatever steps they
-// are at; every trade moves the same number of samples everywhere, so shards keep their sizes. A slot is overwritten only
-// when its own samples have been copied out and the replacements have arrived whole, hence no sample is lost or doubled:
+// The sample ring: each worker hands the samples it has just used to rank - 1 and takes as many
+// from rank + 1, while the network computes. The k-th trade of a worker is matched with the k-th of
+// its neighbours by number, whatever steps they are at; every trade moves the same number of
+// samples everywhere, so shards keep their sizes. A slot is overwritten only when its own samples
+// have been copied out and the replacements have arrived whole, hence no sample is lost or doubled:
 // over all stores and messages in flight the multiset of samples is that of the beginning.
 // Source: the authors' "shufgrad" (direction and unit).
 // Thread-safety: thread-compatible; owned by the training thread.
@@ -27,7 +28,7 @@ namespace gg {
 struct SampleRingOptions {
   int64_t samples_per_trade = 0;  // equal on all ranks: min(batch_size, total / size)
   absl::Duration deadline = absl::Seconds(5);
-  int max_in_flight = 4;          // trades begun and not committed; no new one begins beyond that
+  int max_in_flight = 4;  // trades begun and not committed; no new one begins beyond that
 };
 
 struct TradeStats {
@@ -39,19 +40,30 @@ struct TradeStats {
 class SampleRing {
  public:
   virtual ~SampleRing() = default;
-  // Copies the first samples_per_trade distinct slots of `used` out and starts their way. Does not block.
+  // Copies the first samples_per_trade distinct slots of `used` out and starts their way. Does not
+  // block. When late trades leave no room, or hold these slots, the trade is skipped for now and
+  // made up for by Drain(). kInvalidArgument: slots that do not exist, or too few.
   virtual absl::Status Begin(absl::Span<const int64_t> used) = 0;
-  // Waits (deadline) for the oldest trade in flight and puts its samples into the slots they replace; a late one stays in
-  // flight and is committed by a later call. Call while nobody reads the store.
+  // Waits (deadline) for the oldest trade in flight and puts its samples into the slots they
+  // replace; a late one stays in flight, OK is returned, and a later call commits it without
+  // waiting for it again (the deadline counts from its Begin). Call while nobody reads the store.
+  // kUnavailable (or what the transport says), once, naming the worker: a neighbour is gone. Not
+  // fatal: from then on the worker keeps its samples, and Begin and Commit do nothing. kDataLoss: a
+  // message came damaged and its trade is given up; the ring goes on.
   virtual absl::Status Commit() = 0;
-  // Commits everything in flight: the end of the run, or a view change.
+  // Commits everything in flight and makes up for skipped trades: the end of the run, or a view
+  // change. Every rank must have called Begin() equally often, or come to. kDeadlineExceeded names
+  // the worker that is missing and says what is outstanding (it stays in flight); kUnavailable: the
+  // ring is over, as Commit() has said.
   virtual absl::Status Drain(absl::Time deadline) = 0;
   virtual TradeStats stats() const = 0;
 };
 
-// A ring of one worker does nothing. The arguments must outlive the ring; `group` may be null for size 1.
-absl::StatusOr<std::unique_ptr<SampleRing>> MakeSampleRing(const SampleRingOptions& options, ShardStore& store,
-                                                           PeerGroup* group, Clock& clock, MetricSink& metrics);
+// A ring of one worker does nothing. The arguments must outlive the ring; `group` may be null for
+// size 1.
+absl::StatusOr<std::unique_ptr<SampleRing>> MakeSampleRing(const SampleRingOptions& options,
+                                                           ShardStore& store, PeerGroup* group,
+                                                           Clock& clock, MetricSink& metrics);
 
 }  // namespace gg
 

@@ -72,7 +72,7 @@ TEST(PrometheusSink, NumberOfSeriesStaysFlatOverThousandJobs) {
   int first = 0;
   for (int job = 0; job < 1000; ++job) {
     sink->BeginJob(absl::StrCat("job-", job));
-    sink->Add(CounterId::kGossipSkipped, 1, "late");
+    sink->Add(CounterId::kGossipSkipped, 1, "of a new kind");
     sink->Set(GaugeId::kLoss, job);
     if (job == 0) first = SeriesCount(sink->Text());
   }

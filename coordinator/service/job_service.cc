@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coordinator/service/job_service.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/service/watch_stream.h"
+#include "coordinator/service/wire.h"
+#include "core/spec/validate.h"
+#include "proto/codec/job_spec_codec.h"
+#include "proto/codec/version.h"
+
+namespace gg {
+namespace {
+
+namespace v1 = gossipgrad::v1;
+
+constexpr size_t kMaxRequestId = 128;
+
+absl::Status NoJob(const std::string& name) {
+  return absl::NotFoundError(absl::StrCat("no job has the name or id ", name));
+}
+
+std::string MethodCode(absl::string_view method, int code) {
+  return absl::StrCat(method, "/", absl::StatusCodeToString(static_cast<absl::StatusCode>(code)));
+}
+
+std::vector<FieldError> Check(const v1::SubmitJobRequest& request, const JobSpec& spec) {
+  if (!request.has_spec()) return {{"spec", "is missing", "send the job's specification"}};
+  std::vector<FieldError> errors = Validate(spec);
+  if (request.request_id().size() > kMaxRequestId) {
+    errors.push_back({"request_id", absl::StrCat("has ", request.request_id().size(), " bytes"),
+                      absl::StrCat("at most ", kMaxRequestId)});
+  }
+  return errors;
+}
+
+}  // namespace
+
+JobServiceImpl::JobServiceImpl(CoordinatorLoop* loop, MetricSink* metrics,
+                               std::string software_version)
+    : loop_(loop), metrics_(metrics), software_version_(std::move(software_version)) {}
+
+void JobServiceImpl::Finish(grpc::ServerUnaryReactor* reactor, absl::string_view method,
+                            const absl::Status& status) {
+  metrics_->Add(CounterId::kGrpcHandled, 1, MethodCode(method, status.raw_code()));
+  reactor->Finish(ToGrpc(status));
+}
+
+void JobServiceImpl::FinishNotServing(grpc::ServerUnaryReactor* reactor, absl::string_view method) {
+  Finish(reactor, method, absl::UnavailableError("the coordinator is not serving, or overloaded"));
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
+                                                    const v1::SubmitJobRequest* request,
+                                                    v1::SubmitJobResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  JobSpec spec = FromProto(request->spec());
+  const std::vector<FieldError> errors = Check(*request, spec);
+  if (!errors.empty()) {
+    context->AddTrailingMetadata(kViolationsKey, ToWire(errors).SerializeAsString());
+    Finish(reactor, "SubmitJob", ToStatus(errors));
+    return reactor;
+  }
+  if (request->validate_only()) {
+    *response->mutable_job()->mutable_spec() = ToProto(spec);
+    Finish(reactor, "SubmitJob", absl::OkStatus());
+    return reactor;
+  }
+  const bool posted =
+      loop_->Submit(request->request_id(), std::move(spec),
+                    [this, reactor, response](const Decision& decision, const ClusterState& state) {
+                      if (const Job* job = FindJobById(state, decision.job_id); job != nullptr) {
+                        *response->mutable_job() = JobToWire(state, *job, History::kWith);
+                      }
+                      Finish(reactor, "SubmitJob", decision.status);
+                    });
+  if (!posted) FinishNotServing(reactor, "SubmitJob");
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* context,
+                                                 const v1::GetJobRequest* request,
+                                                 v1::GetJobResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const bool posted = loop_->Ask([this, reactor, request, response](const ClusterState& state) {
+    const Job* job = FindJob(state, request->name());
+    if (job != nullptr) *response->mutable_job() = JobToWire(state, *job, History::kWith);
+    Finish(reactor, "GetJob", job != nullptr ? absl::OkStatus() : NoJob(request->name()));
+  });
+  if (!posted) FinishNotServing(reactor, "GetJob");
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* context,
+                                                   const v1::ListJobsRequest*,
+                                                   v1::ListJobsResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const bool posted = loop_->Ask([this, reactor, response](const ClusterState& state) {
+    for (const auto& [number, job] : state.jobs) {
+      *response->add_jobs() = JobToWire(state, job, History::kWithout);
+    }
+    Finish(reactor, "ListJobs", absl::OkStatus());
+  });
+  if (!posted) FinishNotServing(reactor, "ListJobs");
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::CancelJob(grpc::CallbackServerContext* context,
+                                                    const v1::CancelJobRequest* request,
+                                                    v1::CancelJobResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const bool posted =
+      loop_->Post(input::CancelJob{request->name(), request->reason()},
+                  [this, reactor, response](const Decision& decision, const ClusterState& state) {
+                    if (const Job* job = FindJobById(state, decision.job_id); job != nullptr) {
+                      *response->mutable_job() = JobToWire(state, *job, History::kWith);
+                    }
+                    Finish(reactor, "CancelJob", decision.status);
+                  });
+  if (!posted) FinishNotServing(reactor, "CancelJob");
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::WatchJobResponse>* JobServiceImpl::WatchJob(
+    grpc::CallbackServerContext*, const v1::WatchJobRequest* request) {
+  return OpenWatch(loop_, request->name(), [metrics = metrics_](const grpc::Status& status) {
+    metrics->Add(CounterId::kGrpcHandled, 1, MethodCode("WatchJob", status.error_code()));
+  });
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::ListWorkers(grpc::CallbackServerContext* context,
+                                                      const v1::ListWorkersRequest*,
+                                                      v1::ListWorkersResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const bool posted = loop_->Ask([this, reactor, response](const ClusterState& state) {
+    for (v1::WorkerStatus& worker : WorkersToWire(state)) {
+      *response->add_workers() = std::move(worker);
+    }
+    Finish(reactor, "ListWorkers", absl::OkStatus());
+  });
+  if (!posted) FinishNotServing(reactor, "ListWorkers");
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
+                                                        const v1::GetServerInfoRequest*,
+                                                        v1::GetServerInfoResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  response->set_version(software_version_);
+  response->set_protocol_version(kProtocolVersion);
+  response->set_coordinator_id(loop_->options().coordinator_id);
+  response->set_uptime_seconds(absl::ToDoubleSeconds(loop_->Uptime()));
+  Finish(reactor, "GetServerInfo", absl::OkStatus());
+  return reactor;
+}
+
+}  // namespace gg

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coordinator/store/event_codec.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/store/events.pb.h"
+#include "core/status.h"
+#include "proto/codec/job_spec_codec.h"
+#include "proto/codec/view_codec.h"
+
+namespace gg {
+namespace {
+
+namespace pb = gossipgrad::store;
+namespace v1 = gossipgrad::v1;
+
+// The fields that have the same name and type on both sides, once for both directions.
+#define GG_WORKER_FIELDS(X) \
+  X(worker_id)              \
+  X(incarnation) X(software_version) X(host) X(pid) X(address) X(transport) X(device) X(cpu_threads)
+#define GG_RESULT_VALUES(X)                                                            \
+  X(test_accuracy)                                                                     \
+  X(test_loss)                                                                         \
+  X(samples_per_second)                                                                \
+  X(train_seconds)                                                                     \
+  X(sent_bytes_per_step) X(messages_per_step) X(comm_wait_ratio) X(consensus_distance) \
+      X(skipped_exchanges) X(steps) X(epochs) X(parameter_norm) X(parameter_count)     \
+          X(model_checksum) X(trades_late)
+#define GG_RESULT_LISTS(X) X(replica_accuracy) X(train_loss) X(epoch_test_accuracy)
+
+#define GG_WRITE_ONE(field) to->set_##field(from.field);
+#define GG_WRITE_LIST(field) to->mutable_##field()->Assign(from.field.begin(), from.field.end());
+#define GG_READ_ONE(field) to->field = from.field();
+#define GG_READ_LIST(field) to->field.assign(from.field().begin(), from.field().end());
+
+void Write(const WorkerInfo& from, pb::Worker* to) {
+  GG_WORKER_FIELDS(GG_WRITE_ONE)
+}
+void Read(const pb::Worker& from, WorkerInfo* to) {
+  GG_WORKER_FIELDS(GG_READ_ONE)
+}
+
+void Write(const JobResult& from, v1::JobResult* to) {
+  GG_RESULT_VALUES(GG_WRITE_ONE)
+  GG_RESULT_LISTS(GG_WRITE_LIST)
+  for (const auto& [phase, seconds] : from.phase_seconds) {
+    (*to->mutable_phase_seconds())[phase] = seconds;
+  }
+}
+void Read(const v1::JobResult& from, JobResult* to) {
+  GG_RESULT_VALUES(GG_READ_ONE)
+  GG_RESULT_LISTS(GG_READ_LIST)
+  for (const auto& [phase, seconds] : from.phase_seconds()) to->phase_seconds[phase] = seconds;
+}
+
+struct Encoder {
+  pb::StoredEvent* out;
+
+  void operator()(const event::JobSubmitted& e) const {
+    pb::Submitted* to = out->mutable_submitted();
+    to->set_job_id(e.job_id);
+    *to->mutable_time() = ToProto(e.time);
+    to->set_request_id(e.request_id);
+    *to->mutable_spec() = ToProto(e.spec);
+  }
+  void operator()(const event::JobAssigned& e) const {
+    pb::Assigned* to = out->mutable_assigned();
+    to->set_job_id(e.job_id);
+    *to->mutable_time() = ToProto(e.time);
+    to->set_view(e.view);
+    for (const WorkerInfo& member : e.members) Write(member, to->add_members());
+  }
+  void operator()(const event::JobAdvanced& e) const {
+    pb::Advanced* to = out->mutable_advanced();
+    to->set_job_id(e.job_id);
+    *to->mutable_time() = ToProto(e.time);
+    to->set_state(static_cast<v1::JobState>(e.state));
+  }
+  void operator()(const event::JobEnded& e) const {
+    pb::Ended* to = out->mutable_ended();
+    to->set_job_id(e.job_id);
+    *to->mutable_time() = ToProto(e.time);
+    to->set_state(static_cast<v1::JobState>(e.state));
+    to->set_reason(e.reason);
+    to->set_failure(static_cast<int>(e.failure));
+    to->set_note(e.note);
+    if (e.result.has_value()) Write(*e.result, to->mutable_result());
+    to->set_culprit(e.culprit);
+    to->set_culprit_phase(static_cast<int>(e.culprit_phase));
+    to->set_culprit_reason(e.culprit_reason);
+  }
+  void operator()(const event::JobForgotten& e) const {
+    pb::Forgotten* to = out->mutable_forgotten();
+    to->set_job_id(e.job_id);
+    to->set_last_view(e.last_view);
+    to->set_last_job_number(e.last_job_number);
+  }
+  template <typename Volatile>
+  void operator()(const Volatile&) const {}
+};
+
+absl::StatusOr<JobState> ReadState(v1::JobState state) {
+  if (state < v1::JOB_STATE_PENDING || state > v1::JOB_STATE_CANCELLED) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job state ", static_cast<int>(state), " is of a newer version"));
+  }
+  return static_cast<JobState>(state);
+}
+
+Event ReadSubmitted(const pb::Submitted& from) {
+  return event::JobSubmitted{from.job_id(), FromProto(from.time()), from.request_id(),
+                             FromProto(from.spec())};
+}
+
+Event ReadAssigned(const pb::Assigned& from) {
+  event::JobAssigned e{from.job_id(), FromProto(from.time()), from.view(), {}};
+  for (const pb::Worker& member : from.members()) Read(member, &e.members.emplace_back());
+  return e;
+}
+
+absl::StatusOr<Event> ReadAdvanced(const pb::Advanced& from) {
+  GG_ASSIGN_OR_RETURN(const JobState state, ReadState(from.state()));
+  return event::JobAdvanced{from.job_id(), FromProto(from.time()), state};
+}
+
+absl::StatusOr<Event> ReadEnded(const pb::Ended& from) {
+  event::JobEnded e;
+  e.job_id = from.job_id();
+  e.time = FromProto(from.time());
+  GG_ASSIGN_OR_RETURN(e.state, ReadState(from.state()));
+  e.reason = from.reason();
+  e.failure = static_cast<absl::StatusCode>(from.failure());
+  e.note = from.note();
+  if (from.has_result()) e.result = FromProto(from.result());
+  e.culprit = from.culprit();
+  if (from.culprit_phase() >= static_cast<int>(MemberPhase::kPreparing) &&
+      from.culprit_phase() <= static_cast<int>(MemberPhase::kStopped)) {
+    e.culprit_phase = static_cast<MemberPhase>(from.culprit_phase());
+  }
+  e.culprit_reason = from.culprit_reason();
+  return e;
+}
+
+}  // namespace
+
+v1::JobResult ToProto(const JobResult& result) {
+  v1::JobResult proto;
+  Write(result, &proto);
+  return proto;
+}
+
+JobResult FromProto(const v1::JobResult& proto) {
+  JobResult result;
+  Read(proto, &result);
+  return result;
+}
+
+absl::StatusOr<std::string> EncodeEvent(const Event& event) {
+  if (!IsDurable(event)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("event ", event.index(), " is not one that the store keeps"));
+  }
+  pb::StoredEvent stored;
+  stored.set_version(kStoredEventVersion);
+  std::visit(Encoder{&stored}, event);
+  return stored.SerializeAsString();
+}
+
+absl::StatusOr<Event> DecodeEvent(absl::string_view bytes) {
+  pb::StoredEvent stored;
+  if (!stored.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+      stored.version() == 0) {
+    return absl::DataLossError(absl::StrCat("not an event (", bytes.size(), " bytes)"));
+  }
+  if (stored.version() > kStoredEventVersion) {
+    return absl::FailedPreconditionError(absl::StrCat("event of version ", stored.version(),
+                                                      ", this program reads up to ",
+                                                      kStoredEventVersion, ": use a newer one"));
+  }
+  switch (stored.body_case()) {
+    case pb::StoredEvent::kSubmitted:
+      return ReadSubmitted(stored.submitted());
+    case pb::StoredEvent::kAssigned:
+      return ReadAssigned(stored.assigned());
+    case pb::StoredEvent::kAdvanced:
+      return ReadAdvanced(stored.advanced());
+    case pb::StoredEvent::kEnded:
+      return ReadEnded(stored.ended());
+    case pb::StoredEvent::kForgotten:
+      return event::JobForgotten{stored.forgotten().job_id(), stored.forgotten().last_view(),
+                                 stored.forgotten().last_job_number()};
+    case pb::StoredEvent::BODY_NOT_SET:
+      break;
+  }
+  return absl::DataLossError("an event without a body that this program knows");
+}
+
+}  // namespace gg

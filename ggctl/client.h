@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coordinator's JobService with deadlines, one retry and absl::Status. Field violations of the
+// server travel as a payload of the status: ViolationsOf(). Thread-safety: thread-safe.
+#ifndef GOSSIPGRAD_GGCTL_CLIENT_H_
+#define GOSSIPGRAD_GGCTL_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/spec/job_spec.h"
+#include "core/spec/validate.h"
+#include "gossipgrad/v1/job_service.grpc.pb.h"
+
+namespace gg {
+
+class JobClient {
+ public:
+  // `server` is host:port. Nothing is connected yet. `timeout` bounds each call but a watch.
+  JobClient(const std::string& server, absl::Duration timeout);
+
+  // The same `request_id` again never makes a second job, so that a retry is safe.
+  absl::StatusOr<gossipgrad::v1::Job> Submit(const JobSpec& spec, const std::string& request_id,
+                                             bool validate_only);
+  absl::StatusOr<gossipgrad::v1::Job> Get(const std::string& name);
+  absl::StatusOr<std::vector<gossipgrad::v1::Job>> List();
+  absl::StatusOr<gossipgrad::v1::Job> Cancel(const std::string& name, const std::string& reason);
+  absl::StatusOr<std::vector<gossipgrad::v1::WorkerStatus>> ListWorkers();
+  absl::StatusOr<gossipgrad::v1::GetServerInfoResponse> ServerInfo();
+
+  gossipgrad::v1::JobService::Stub& stub() { return *stub_; }
+  const std::string& server() const { return server_; }
+  absl::Duration timeout() const { return timeout_; }
+
+ private:
+  template <typename Request, typename Response>
+  absl::Status Call(grpc::Status (gossipgrad::v1::JobService::Stub::*method)(grpc::ClientContext*,
+                                                                             const Request&,
+                                                                             Response*),
+                    const Request& request, Response* response);
+
+  const std::string server_;
+  const absl::Duration timeout_;
+  std::unique_ptr<gossipgrad::v1::JobService::Stub> stub_;
+};
+
+// Message and code of a finished call; a connection error says which server and what to try.
+absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& context,
+                      const std::string& server);
+
+// What the server found wrong, by field; empty when the error is of another kind.
+std::vector<FieldError> ViolationsOf(const absl::Status& status);
+
+// 128 random bits in hex.
+std::string NewRequestId();
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_GGCTL_CLIENT_H_

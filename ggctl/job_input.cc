@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ggctl/job_input.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+
+namespace gg {
+
+void AddJobInput(CLI::App& app, JobInput* input) {
+  app.add_option("-f,--filename", input->file, "Job file; - reads standard input")->required();
+  app.add_option("--set", input->sets, "Set a field: train.epochs=3 (repeatable)")
+      ->allow_extra_args(false);
+}
+
+std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
+                               const std::vector<Override>& more, ExitCode* code) {
+  auto text = ReadJobFile(input.file);
+  if (!text.ok()) {
+    // A file that is not there is a mistake of the command line, not a missing job.
+    *code = absl::IsPermissionDenied(text.status()) ? ExitCode::kDenied : ExitCode::kUsage;
+    session.Fail(*code, std::string(text.status().message()));
+    return std::nullopt;
+  }
+  for (const std::string& set : input.sets)
+    text->overrides.push_back({set, absl::StrCat("--set ", set)});
+  text->overrides.insert(text->overrides.end(), more.begin(), more.end());
+  JobFile file = ParseJobFile(*text);
+  const bool color = session.err_terminal.color;
+  for (const Problem& problem : file.errors)
+    *session.err << FormatProblem(problem, file.text, color);
+  for (const Problem& problem : file.warnings)
+    *session.err << FormatProblem(problem, file.text, color);
+  *session.err << std::flush;
+  if (file.ok()) return std::move(file.spec);
+  const size_t count = file.errors.size();
+  *code = session.Fail(ExitCode::kUsage, absl::StrCat(text->name, ": ", count,
+                                                      count == 1 ? " problem" : " problems"));
+  return std::nullopt;
+}
+
+}  // namespace gg

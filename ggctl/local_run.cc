@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ggctl/local_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/clock.h"
+#include "core/status.h"
+#include "ggctl/cluster/local_cluster.h"
+#include "ggctl/cluster/signals.h"
+#include "ggctl/follow.h"
+#include "ggctl/format.h"
+#include "ggctl/job_follower.h"
+#include "ggctl/job_json.h"
+#include "ggctl/progress.h"
+
+namespace gg {
+
+namespace v1 = gossipgrad::v1;
+
+namespace {
+
+constexpr absl::Duration kCoordinatorStart = absl::Seconds(20);
+constexpr absl::Duration kStopGrace = absl::Seconds(3);
+// After a child died: how long the coordinator may take to notice and to say what becomes of the
+// job.
+constexpr absl::Duration kVerdict = absl::Seconds(4);
+// The same while the job still waits for workers: then no worker of it is lost, and the wait would
+// be for nothing.
+constexpr absl::Duration kVerdictWhenPending = absl::Milliseconds(500);
+constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+constexpr size_t kTailLines = 15;
+
+class Run {
+ public:
+  Run(Session& session, const JobSpec& spec, const LocalRunOptions& options)
+      : session_(session),
+        spec_(spec),
+        options_(options),
+        view_(MakeProgressView(session.err_terminal, session.err)) {}
+
+  ExitCode Execute() {
+    const absl::Time begin = RealClock().Now();
+    outcome_.workers = static_cast<int>(spec_.workers.max);
+    outcome_.job.mutable_spec()->set_name(spec_.name);
+    const ExitCode code = RunCluster();
+    outcome_.wall_seconds = absl::ToDoubleSeconds(RealClock().Now() - begin);
+    outcome_.exit_code = static_cast<int>(code);
+    Print(code);
+    return code;
+  }
+
+ private:
+  ExitCode RunCluster() {
+    LocalClusterOptions cluster_options;
+    cluster_options.bin_folder = options_.bin_folder;
+    cluster_options.log_folder = options_.log_folder;
+    cluster_options.keep_logs = options_.keep_logs;
+    cluster_options.workers = outcome_.workers;
+    cluster_options.threads = static_cast<int>(spec_.workers.threads);
+    auto prepared = LocalCluster::Prepare(cluster_options, &signals_);
+    if (!prepared.ok()) return Failed(ExitCode::kGeneral, std::string(prepared.status().message()));
+    cluster_ = *std::move(prepared);
+    outcome_.threads_per_worker = cluster_->threads();
+    ExitCode code = StartAndTrain();
+    view_->Finish();
+    client_.reset();  // an open connection would hold up the coordinator's shutdown
+    cluster_->Stop(kStopGrace);
+    if (!outcome_.culprit.empty() && code != ExitCode::kOk) ShowTail();
+    if (options_.keep_logs)
+      session_.Hint(absl::StrCat("logs and store are in ", cluster_->folder()));
+    if (!options_.log_folder.empty())
+      session_.Hint(absl::StrCat("logs are in ", options_.log_folder));
+    cluster_.reset();
+    return code;
+  }
+
+  ExitCode StartAndTrain() {
+    if (const absl::Status started = cluster_->StartCoordinator(kCoordinatorStart); !started.ok()) {
+      if (absl::IsCancelled(started)) return Interrupted();
+      SetCulprit(*cluster_->processes().front());
+      return Failed(ExitCode::kUnavailable,
+                    absl::StrCat("the coordinator did not start: ", started.message()));
+    }
+    if (const absl::Status started = cluster_->StartWorkers(); !started.ok()) {
+      return Failed(ExitCode::kGeneral, std::string(started.message()));
+    }
+    client_.emplace(cluster_->address(), kCallTimeout);
+    auto job = client_->Submit(spec_, NewRequestId(), /*validate_only=*/false);
+    if (!job.ok()) {
+      NoteDeaths();
+      outcome_.state = "Failed";
+      outcome_.reason = std::string(job.status().message());
+      return session_.Fail(job.status());
+    }
+    outcome_.job = *std::move(job);
+    return Train();
+  }
+
+  ExitCode Train() {
+    JobFollower follower(&*client_, outcome_.job.id());
+    absl::Time verdict_deadline = absl::InfiniteFuture();
+    while (true) {
+      const int signal = signals_.Wait(absl::Milliseconds(500), follower.fd());
+      const absl::Time now = RealClock().Now();
+      JobFollower::Update update = follower.Take();
+      if (update.job.has_value()) {
+        outcome_.job = *std::move(update.job);
+        view_->Update(outcome_.job, now);
+      } else {
+        view_->Tick(now);
+      }
+      if (update.ended && update.status.ok()) return Ended();
+      if (Signals::IsStop(signal)) return Interrupted();
+      if (NoteDeaths() && verdict_deadline == absl::InfiniteFuture()) {
+        const bool pending = outcome_.job.state() == v1::JOB_STATE_PENDING;
+        verdict_deadline = now + (pending ? kVerdictWhenPending : kVerdict);
+      }
+      if (!cluster_->coordinator_runs()) return CoordinatorDied();
+      if (update.ended) {
+        return Failed(ExitCode::kUnavailable,
+                      absl::StrCat("lost sight of the job: ", update.status.message()));
+      }
+      if (now >= verdict_deadline) return Failed(ExitCode::kJobFailed, outcome_.culprit);
+    }
+  }
+
+  // The job is in a final state.
+  ExitCode Ended() {
+    outcome_.state = StateName(outcome_.job.state());
+    outcome_.reason = outcome_.job.state() == v1::JOB_STATE_SUCCEEDED ? "" : outcome_.job.reason();
+    if (outcome_.job.state() == v1::JOB_STATE_FAILED) {
+      // A worker that dies takes its last words with it; its exit may arrive a moment after the
+      // coordinator's verdict.
+      signals_.Wait(absl::Milliseconds(200));
+      NoteDeaths();
+      view_->Finish();
+      session_.Fail(ExitCode::kJobFailed,
+                    absl::StrCat("job/", spec_.name, " failed: ", outcome_.reason));
+      if (!outcome_.culprit.empty()) session_.Hint(absl::StrCat("  ", outcome_.culprit));
+    }
+    return ExitCodeOf(outcome_.job);
+  }
+
+  ExitCode CoordinatorDied() {
+    SetCulprit(*cluster_->processes().front());
+    return Failed(ExitCode::kUnavailable, absl::StrCat("the ", outcome_.culprit));
+  }
+
+  ExitCode Interrupted() {
+    view_->Finish();
+    outcome_.state = "Cancelled";
+    outcome_.reason = "interrupted";
+    session_.Hint("interrupted: stopping all processes");
+    return ExitCode::kInterrupted;
+  }
+
+  ExitCode Failed(ExitCode code, std::string reason) {
+    view_->Finish();
+    outcome_.state = "Failed";
+    outcome_.reason = reason;
+    return session_.Fail(code, absl::StrCat("job/", spec_.name, " failed: ", reason));
+  }
+
+  // True when a child has ended that should not have. The first one is the culprit: others may only
+  // follow it.
+  bool NoteDeaths() {
+    const std::vector<const LocalProcess*> ended = cluster_->Reap();
+    for (const LocalProcess* process : ended) {
+      if (outcome_.culprit.empty()) SetCulprit(*process);
+    }
+    return !ended.empty();
+  }
+
+  void SetCulprit(const LocalProcess& process) {
+    outcome_.culprit = process.ToString();
+    culprit_log_ = process.log_path;
+    culprit_name_ = process.name;
+  }
+
+  void ShowTail() {
+    const std::vector<std::string> tail = LogTail(culprit_log_, kTailLines);
+    session_.Hint(absl::StrCat("last lines of ", culprit_name_, tail.empty() ? ": <none>" : ":"));
+    for (const std::string& line : tail) session_.Hint(absl::StrCat("  | ", line));
+  }
+
+  void Print(ExitCode code) {
+    if (options_.json) {
+      *session_.out << OutcomeToJson(outcome_).dump(
+                           2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                    << std::endl;
+    } else if (code == ExitCode::kOk) {
+      *session_.out << Summary(outcome_.job) << std::flush;
+    }
+  }
+
+  Session& session_;
+  const JobSpec& spec_;
+  const LocalRunOptions& options_;
+  Signals signals_;
+  std::unique_ptr<ProgressView> view_;
+  std::unique_ptr<LocalCluster> cluster_;
+  std::optional<JobClient> client_;
+  RunOutcome outcome_;
+  std::string culprit_log_, culprit_name_;
+};
+
+}  // namespace
+
+ExitCode LocalRun(Session& session, const JobSpec& spec, const LocalRunOptions& options) {
+  return Run(session, spec, options).Execute();
+}
+
+}  // namespace gg

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One job on an embedded cluster, from the first process to the outcome. Whatever happens (a worker
+// or the coordinator is killed, Ctrl-C, a start that fails) it returns within about 10 seconds of
+// it, with the culprit named and no process left. Thread-safety: main thread, before any other
+// thread exists.
+#ifndef GOSSIPGRAD_GGCTL_LOCAL_RUN_H_
+#define GOSSIPGRAD_GGCTL_LOCAL_RUN_H_
+
+#include <string>
+
+#include "core/spec/job_spec.h"
+#include "ggctl/exit_code.h"
+#include "ggctl/session.h"
+
+namespace gg {
+
+struct LocalRunOptions {
+  std::string bin_folder;
+  std::string log_folder;
+  bool keep_logs = false;
+  bool json = false;  // the outcome as one JSON object on standard output, else a short table
+};
+
+// `spec` is valid and has workers.min == workers.max.
+ExitCode LocalRun(Session& session, const JobSpec& spec, const LocalRunOptions& options);
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_GGCTL_LOCAL_RUN_H_

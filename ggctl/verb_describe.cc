@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ggctl/follow.h"
+#include "ggctl/format.h"
+#include "ggctl/job_json.h"
+#include "ggctl/jobfile/spec_writer.h"
+#include "ggctl/progress.h"
+#include "ggctl/verb.h"
+#include "proto/codec/job_spec_codec.h"
+
+namespace gg {
+
+namespace v1 = gossipgrad::v1;
+
+namespace {
+
+std::string Indented(const std::string& text) {
+  std::string out = "  ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+std::string OrNone(const std::string& text) {
+  return text.empty() ? "<none>" : text;
+}
+
+std::string Describe(const v1::Job& job) {
+  std::string out = absl::StrCat(
+      "Name:      ", job.spec().name(), "\nId:        ", job.id(),
+      "\nState:     ", StateName(job.state()), "\nReason:    ", OrNone(job.reason()),
+      "\nCreated:   ", OrNone(Rfc3339(job.created())),
+      "\nStarted:   ", OrNone(Rfc3339(job.started())),
+      "\nFinished:  ", OrNone(Rfc3339(job.finished())), "\nView:      ", job.view(), "\n");
+  if (job.progress().step() > 0) absl::StrAppend(&out, "Progress:  ", RenderLine(job), "\n");
+  absl::StrAppend(&out, "Spec:\n", Indented(JsonToYaml(SpecToJson(FromProto(job.spec())))));
+
+  if (job.has_result()) absl::StrAppend(&out, "Result:\n", Indented(Summary(job)));
+  if (job.conditions_size() > 0) {
+    std::vector<std::vector<std::string>> rows = {{"TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"}};
+    for (const v1::Condition& c : job.conditions()) {
+      rows.push_back(
+          {c.type(), c.status(), c.reason(), Rfc3339(c.last_transition_time()), c.message()});
+    }
+    absl::StrAppend(&out, "Conditions:\n", Indented(Table(rows)));
+  }
+  if (job.workers_size() > 0) {
+    std::vector<std::vector<std::string>> rows = {{"RANK", "NAME", "STATE", "STEP", "LOSS",
+                                                   "SAMPLES/S", "EXPOSED", "SKIPPED", "TRANSPORT",
+                                                   "REASON"}};
+    for (const v1::WorkerStatus& w : job.workers()) {
+      rows.push_back({w.rank() < 0 ? "" : absl::StrCat(w.rank()), w.worker_id(), w.state(),
+                      absl::StrCat(w.step()), absl::StrFormat("%.4f", w.loss()),
+                      absl::StrFormat("%.0f", w.samples_per_second()), Percent(w.comm_wait_ratio()),
+                      absl::StrCat(w.skipped_exchanges()), w.transport(), w.reason()});
+    }
+    absl::StrAppend(&out, "Workers:\n", Indented(Table(rows)));
+  }
+  if (job.events_size() > 0) {
+    std::vector<std::vector<std::string>> rows = {{"TIME", "TYPE", "REASON", "WORKER", "MESSAGE"}};
+    for (const v1::JobEvent& e : job.events()) {
+      rows.push_back({Rfc3339(e.time()), e.type(), e.reason(), e.worker_id(), e.message()});
+    }
+    absl::StrAppend(&out, "Events:\n", Indented(Table(rows)));
+  }
+  return out;
+}
+
+}  // namespace
+
+Action AddDescribe(CLI::App& app) {
+  struct Options {
+    std::string kind, name, output;
+  };
+  auto options = std::make_shared<Options>();
+  app.add_option("kind", options->kind, "job")->required();
+  app.add_option("name", options->name, "Name or id of the job")->required();
+  app.add_option("-o,--output", options->output, "json or yaml")
+      ->check(CLI::IsMember({"json", "yaml"}));
+  return [options](Session& session) {
+    if (options->kind != "job" && options->kind != "jobs") {
+      return session.Fail(ExitCode::kUsage,
+                          absl::StrCat("cannot describe \"", options->kind, "\"; known: job"));
+    }
+    JobClient client = session.Client();
+    const auto job = client.Get(options->name);
+    if (!job.ok()) return session.FailForJob(&client, options->name, job.status());
+    if (options->output == "json") {
+      *session.out << JobToJson(*job).dump(2) << "\n";
+    } else if (options->output == "yaml") {
+      *session.out << JsonToYaml(JobToJson(*job));
+    } else {
+      *session.out << Describe(*job);
+    }
+    *session.out << std::flush;
+    return ExitCode::kOk;
+  };
+}
+
+}  // namespace gg

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ggctl/job_input.h"
+#include "ggctl/local_run.h"
+#include "ggctl/verb.h"
+
+namespace gg {
+
+Action AddLocalRun(CLI::App& app) {
+  struct Options {
+    JobInput input;
+    std::optional<int64_t> workers;
+    LocalRunOptions run;
+    std::string output;
+  };
+  auto options = std::make_shared<Options>();
+  AddJobInput(app, &options->input);
+  app.add_option("--workers", options->workers,
+                 "Number of workers; sets workers.min and workers.max");
+  app.add_option("-o,--output", options->output, "json: one object on standard output")
+      ->check(CLI::IsMember({"json"}));
+  app.add_option("--bin-dir", options->run.bin_folder,
+                 "Folder of gg-coordinator and gg-worker; default: that of ggctl");
+  app.add_option("--log-dir", options->run.log_folder,
+                 "Keep the logs of all processes in this folder");
+  app.add_flag("--keep-logs", options->run.keep_logs,
+               "Keep the private folder with logs and store, and say where it is");
+  return [options](Session& session) {
+    std::vector<Override> overrides;
+    if (options->workers.has_value()) {
+      const std::string option = absl::StrCat("--workers ", *options->workers);
+      overrides.push_back({absl::StrCat("workers.min=", *options->workers), option});
+      overrides.push_back({absl::StrCat("workers.max=", *options->workers), option});
+    }
+    ExitCode code = ExitCode::kOk;
+    std::optional<JobSpec> spec = LoadJob(session, options->input, overrides, &code);
+    if (!spec.has_value()) return code;
+    // All workers are here; fewer would only leave processes idle.
+    spec->workers.min = spec->workers.max;
+    options->run.json = options->output == "json";
+    return LocalRun(session, *spec, options->run);
+  };
+}
+
+}  // namespace gg

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ggctl/verb.h"
+
+namespace gg {
+
+absl::Span<const Verb> Verbs() {
+  static constexpr Verb kVerbs[] = {
+      {"local run", "Train a job on an embedded cluster of processes on this machine", AddLocalRun},
+      {"validate", "Check a job file and show all its problems", AddValidate},
+      {"explain", "Show the fields of the job file", AddExplain},
+      {"submit", "Hand a job to the coordinator", AddSubmit},
+      {"get", "List jobs or workers", AddGet},
+      {"describe", "Show one job in full", AddDescribe},
+      {"watch", "Follow a job until it is over", AddWatch},
+      {"cancel", "Stop a job", AddCancel},
+      {"version", "Show the versions of ggctl and of the coordinator", AddVersion},
+  };
+  return kVerbs;
+}
+
+}  // namespace gg

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/sim_worker.h"
+
+#include <utility>
+
+#include "core/rng.h"
+#include "core/status.h"
+#include "kernels/reference/reference_device.h"
+
+namespace gg {
+
+void RecordingSink::Add(CounterId id, double amount, absl::string_view label) {
+  MutexLock lock(&mu_);
+  counters_[{id, std::string(label)}] += amount;
+}
+
+double RecordingSink::counter(CounterId id, absl::string_view label) const {
+  MutexLock lock(&mu_);
+  const auto it = counters_.find({id, std::string(label)});
+  return it == counters_.end() ? 0 : it->second;
+}
+
+double SimModel::Target(Rank rank, size_t i) const {
+  Rng rng(seed, "target", rank);
+  rng.SetPosition(i);
+  return 2.0 * rng.Uniform() - 1.0;
+}
+
+double SimModel::Noise(Rank rank, uint64_t step, size_t i) const {
+  if (!noise) return 0;
+  Rng rng(seed, "noise", step * 1000 + rank);
+  rng.SetPosition(i);
+  return 0.2 * rng.Uniform() - 0.1;
+}
+
+double SimModel::Initial(size_t i) const {
+  Rng rng(seed, "initial");
+  rng.SetPosition(i);
+  return 4.0 * rng.Uniform() - 2.0;
+}
+
+SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank rank, Clock& clock,
+                     PeerGroup* group)
+    : model_(model), rank_(rank), device_(MakeReferenceDevice()) {
+  stream_ = *device_->MakeStream();
+  std::vector<BlockInfo> blocks;
+  for (const int64_t floats : model.blocks) {
+    const std::string name = "layer" + std::to_string(model.blocks.size() - blocks.size());
+    TensorInfo tensor;
+    tensor.name = name + ".weight";
+    tensor.shape = {floats};
+    BlockInfo block;
+    block.name = name;
+    block.tensors.push_back(std::move(tensor));
+    blocks.push_back(std::move(block));
+  }
+  auto arena = ParamArena::Create(*device_, std::move(blocks), model.buffer_floats);
+  arena_ = std::move(arena).value();
+  for (const size_t i : ParameterOffsets()) {
+    arena_->weights()[i] = static_cast<float>(model_.Initial(i));
+  }
+  ExchangeContext context;
+  context.spec = std::move(spec);
+  context.seed = model.seed;
+  context.device = device_.get();
+  context.stream = stream_.get();
+  context.arena = arena_.get();
+  context.group = group;
+  context.size = size;
+  context.rank = rank;
+  context.clock = &clock;
+  context.metrics = &metrics_;
+  context.update = [this](BlockIndex b, uint64_t step) {
+    const SgdParams sgd = {static_cast<float>(model_.Rate(step)),
+                           static_cast<float>(model_.momentum), 0.0f};
+    return device_->SgdMomentum(*stream_, sgd, arena_->gradients(b), arena_->momentum(b),
+                                arena_->weights(b));
+  };
+  context.on_incident = [this](const PartnerIncident& incident) { incidents_.push_back(incident); };
+  auto exchange = MakeExchange(std::move(context));
+  exchange_ = std::move(exchange).value();
+}
+
+SimWorker::~SimWorker() = default;
+
+absl::StatusOr<ExchangeStats> SimWorker::Step(uint64_t step) {
+  GG_RETURN_IF_ERROR(exchange_->BeginStep(step));
+  for (BlockIndex b = arena_->block_count() - 1; b >= 0; --b) {
+    GG_RETURN_IF_ERROR(exchange_->BlockNeeded(b));
+  }
+  for (BlockIndex b = 0; b < arena_->block_count(); ++b) {
+    const TensorInfo& tensor = arena_->block(b).tensors[0];
+    for (size_t i = tensor.offset; i < tensor.offset + tensor.count; ++i) {
+      arena_->gradients()[i] =
+          static_cast<float>(model_.curvature * (arena_->weights()[i] - model_.Target(rank_, i)) +
+                             model_.Noise(rank_, step, i));
+    }
+    GG_RETURN_IF_ERROR(exchange_->GradientReady(b));
+    if (after_block) after_block(b);
+  }
+  return exchange_->EndStep(step);
+}
+
+std::vector<size_t> SimWorker::ParameterOffsets() const {
+  std::vector<size_t> offsets;
+  for (BlockIndex b = 0; b < arena_->block_count(); ++b) {
+    const TensorInfo& tensor = arena_->block(b).tensors[0];
+    for (size_t i = 0; i < tensor.count; ++i) offsets.push_back(tensor.offset + i);
+  }
+  return offsets;
+}
+
+}  // namespace gg

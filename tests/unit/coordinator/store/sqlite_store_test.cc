@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coordinator/store/sqlite_store.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/coordinator/store/temp_file.h"
+
+namespace gg {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<std::unique_ptr<JobStore>> Open(const std::string& path) {
+  SqliteStoreOptions options;
+  options.path = path;
+  options.busy_timeout = absl::Milliseconds(50);
+  return OpenSqliteStore(options);
+}
+
+void Sql(const std::string& path, const char* sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+Event Submitted(const std::string& id) {
+  event::JobSubmitted e;
+  e.job_id = id;
+  return e;
+}
+
+TEST(SqliteStoreTest, ASecondCoordinatorIsRefusedUntilTheFirstIsGone) {
+  const TempFolder folder;
+  auto first = Open(folder.file());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const absl::Status second = Open(folder.file()).status();
+  EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(second.message(), HasSubstr("another coordinator"));
+  EXPECT_THAT(second.message(), HasSubstr(folder.file()));
+  first->reset();
+  EXPECT_TRUE(Open(folder.file()).ok());
+}
+
+TEST(SqliteStoreTest, ANewerSchemaIsRefusedAndLeftAlone) {
+  const TempFolder folder;
+  { ASSERT_TRUE((*Open(folder.file()))->Append({Submitted("a")}).ok()); }
+  Sql(folder.file(), "PRAGMA user_version=99");
+  const absl::Status status = Open(folder.file()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("schema 99"));
+  Sql(folder.file(), "PRAGMA user_version=1");
+  int events = 0;
+  ASSERT_TRUE((*Open(folder.file()))
+                  ->Replay([&](const Event&) {
+                    ++events;
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_EQ(events, 1);
+}
+
+TEST(SqliteStoreTest, AnotherProgramsDatabaseIsRefused) {
+  const TempFolder folder;
+  Sql(folder.file(), "CREATE TABLE bookmarks (url TEXT)");
+  const absl::Status status = Open(folder.file()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("another program"));
+}
+
+TEST(SqliteStoreTest, AFileThatIsNoDatabaseIsRefused) {
+  const TempFolder folder;
+  std::ofstream(folder.file()) << std::string(8192, 'x');
+  const absl::Status status = Open(folder.file()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr(folder.file()));
+}
+
+TEST(SqliteStoreTest, AMissingFolderIsNamed) {
+  const TempFolder folder;
+  const absl::Status status = Open(folder.file("missing/store.db")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("missing/store.db"));
+  EXPECT_THAT(status.message(), HasSubstr("folder must exist"));
+}
+
+TEST(SqliteStoreTest, AnEmptyPathIsRefused) {
+  EXPECT_EQ(Open("").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(SqliteStoreTest, AReadOnlyFileIsRefused) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const TempFolder folder;
+  { ASSERT_TRUE(Open(folder.file()).ok()); }
+  chmod(folder.file().c_str(), 0444);
+  chmod(folder.path().c_str(), 0555);
+  EXPECT_EQ(Open(folder.file()).status().code(), absl::StatusCode::kPermissionDenied);
+  chmod(folder.path().c_str(), 0755);
+}
+
+TEST(SqliteStoreTest, ADamagedEventIsNamedByItsNumber) {
+  const TempFolder folder;
+  { ASSERT_TRUE((*Open(folder.file()))->Append({Submitted("a"), Submitted("b")}).ok()); }
+  Sql(folder.file(), "UPDATE events SET body = x'ff' WHERE sequence = 2");
+  const absl::Status status =
+      (*Open(folder.file()))->Replay([](const Event&) { return absl::OkStatus(); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("event 2"));
+}
+
+TEST(SqliteStoreTest, TheFileIsWrittenThroughBeforeAppendReturns) {
+  const TempFolder folder;
+  auto store = Open(folder.file());
+  ASSERT_TRUE(store.ok());
+  // A copy taken now, write-ahead log included, is what a crash of the machine would leave behind.
+  ASSERT_TRUE((*store)->Append({Submitted("a")}).ok());
+  const std::string copy = folder.file("copy.db");
+  std::filesystem::copy_file(folder.file(), copy);
+  std::filesystem::copy_file(folder.file() + "-wal", copy + "-wal");
+  int events = 0;
+  auto restored = Open(copy);
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  ASSERT_TRUE((*restored)
+                  ->Replay([&](const Event&) {
+                    ++events;
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_EQ(events, 1);
+}
+
+}  // namespace
+}  // namespace gg

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "core/spec/schema.h"
+
+namespace gg {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+JobSpec GoodSpec() {
+  JobSpec spec;
+  spec.name = "job";
+  spec.data.format = "synthetic";
+  return spec;
+}
+
+TEST(Validate, TakesTheDefaultsWithANameAndAFolder) {
+  JobSpec spec;
+  spec.name = "job";
+  spec.data.path = "/data";
+  EXPECT_THAT(Validate(spec), IsEmpty());
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+}
+
+struct Mistake {
+  std::string path;
+  std::string message;
+  std::function<void(JobSpec&)> make;
+  friend void PrintTo(const Mistake& m, std::ostream* os) { *os << m.path << " " << m.message; }
+};
+
+class ValidateFinds : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(ValidateFinds, ExactlyThatMistake) {
+  JobSpec spec = GoodSpec();
+  GetParam().make(spec);
+  const auto errors = Validate(spec);
+  ASSERT_THAT(errors, SizeIs(1)) << ToStatus(errors);
+  EXPECT_EQ(errors[0].path, GetParam().path);
+  EXPECT_THAT(ToString(errors[0]), HasSubstr(GetParam().message));
+}
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+INSTANTIATE_TEST_SUITE_P(
+    , ValidateFinds,
+    ::testing::Values(
+        Mistake{"metadata.name", "is required", [](JobSpec& s) { s.name = ""; }},
+        Mistake{"metadata.name", "for example \"my-job\"", [](JobSpec& s) { s.name = "My_Job"; }},
+        Mistake{"metadata.name", "not begin or end", [](JobSpec& s) { s.name = "-a"; }},
+        Mistake{"metadata.name", "1 to 63", [](JobSpec& s) { s.name = std::string(64, 'a'); }},
+        Mistake{"metadata.labels", "key \"a b\"", [](JobSpec& s) { s.labels["a b"] = "x"; }},
+        Mistake{"metadata.labels", "value of \"k\"",
+                [](JobSpec& s) { s.labels["k"] = "\x1b[31m"; }},
+        Mistake{"spec.model.name", "did you mean \"lenet\"?",
+                [](JobSpec& s) { s.model.name = "lenett"; }},
+        Mistake{"spec.model.hidden", "value 2: 0",
+                [](JobSpec& s) {
+                  s.model.hidden = {4, 0};
+                }},
+        Mistake{"spec.model.hidden", "at least one",
+                [](JobSpec& s) {
+                  s.model.name = "mlp";
+                  s.model.hidden.clear();
+                }},
+        Mistake{"spec.model.dropout", "0 <= value < 1, got 1",
+                [](JobSpec& s) { s.model.dropout = 1; }},
+        Mistake{"spec.data.path", "is required for format idx",
+                [](JobSpec& s) { s.data.format = "idx"; }},
+        Mistake{"spec.data.format", "must be one of", [](JobSpec& s) { s.data.format = "png"; }},
+        Mistake{"spec.data.stddev", "0 < value", [](JobSpec& s) { s.data.stddev = 0; }},
+        Mistake{"spec.data.mean", "got nan", [](JobSpec& s) { s.data.mean = kNan; }},
+        Mistake{"spec.data.shape", "three values",
+                [](JobSpec& s) {
+                  s.data.shape = {28, 28};
+                }},
+        Mistake{"spec.data.shape", "value 3: -1",
+                [](JobSpec& s) {
+                  s.data.shape = {1, 28, -1};
+                }},
+        Mistake{"spec.data.shape", "at most",
+                [](JobSpec& s) {
+                  s.data.shape = {16384, 16384, 16384};
+                }},
+        Mistake{"spec.data.classes", "2 <= value", [](JobSpec& s) { s.data.classes = 1; }},
+        Mistake{"spec.data.train_samples", "at least one sample",
+                [](JobSpec& s) {
+                  s.data.train_samples = 3;
+                  s.workers.max = 4;
+                }},
+        Mistake{"spec.data.limit_train", "at least one sample",
+                [](JobSpec& s) {
+                  s.data.limit_train = 3;
+                  s.workers.max = 4;
+                }},
+        Mistake{"spec.optimizer.momentum", "0 <= value < 1, got 1",
+                [](JobSpec& s) { s.optimizer.momentum = 1; }},
+        Mistake{"spec.optimizer.momentum", "got -0.1",
+                [](JobSpec& s) { s.optimizer.momentum = -0.1; }},
+        Mistake{"spec.learning_rate.base", "0 < value",
+                [](JobSpec& s) { s.learning_rate.base = 0; }},
+        Mistake{"spec.exchange.schedule", "did you mean \"hypercube\"?",
+                [](JobSpec& s) { s.exchange.schedule = "hypercub"; }},
+        Mistake{"spec.exchange.schedule", "may start with 3 (min 2, max 4)",
+                [](JobSpec& s) {
+                  s.exchange.schedule = "hypercube";
+                  s.workers.min = 2;
+                  s.workers.max = 4;
+                }},
+        Mistake{"spec.exchange.deadline_seconds", "0 < value",
+                [](JobSpec& s) { s.exchange.deadline_seconds = 0; }},
+        Mistake{"spec.train.epochs", "1 <= value <= 1000000, got 0",
+                [](JobSpec& s) { s.train.epochs = 0; }},
+        Mistake{"spec.train.batch_size", "got -64", [](JobSpec& s) { s.train.batch_size = -64; }},
+        Mistake{"spec.workers.min", "got 0", [](JobSpec& s) { s.workers.min = 0; }},
+        Mistake{"spec.workers.max", "set max to 3 or more", [](JobSpec& s) {
+                  s.workers.min = 3;
+                  s.workers.max = 2;
+                }}));
+
+TEST(Validate, FindsAllMistakesAtOnceInTheOrderOfTheTable) {
+  JobSpec spec;  // no name, no path
+  spec.workers.min = 0;
+  spec.train.epochs = 0;
+  spec.model.name = "x";
+  std::vector<std::string> paths;
+  for (const FieldError& error : Validate(spec)) paths.push_back(error.path);
+  EXPECT_THAT(paths, ::testing::ElementsAre("metadata.name", "spec.model.name", "spec.data.path",
+                                            "spec.train.epochs", "spec.workers.min"));
+}
+
+FieldValue NumberFor(const Field& field, double number) {
+  if (field.type == FieldType::kFloat) return number;
+  const int64_t whole = static_cast<int64_t>(number);
+  if (field.type == FieldType::kIntList) return std::vector<int64_t>{whole};
+  return whole;
+}
+
+TEST(Validate, EveryBoundOfTheTableIsEnforced) {
+  for (const Field& field : Fields()) {
+    for (const bool low : {true, false}) {
+      const double bound = low ? field.range.min : field.range.max;
+      if (!std::isfinite(bound)) continue;
+      JobSpec spec = GoodSpec();
+      const double outside = low ? bound - 1 : bound + 1;
+      // 2^53 + 1 is not a double; the bound is there to keep readers of JSON out of that region.
+      if (std::fabs(bound) >= 9007199254740992.0) continue;
+      ASSERT_TRUE(SetField(field, NumberFor(field, outside), &spec).ok()) << field.path;
+      const auto errors = Validate(spec);
+      EXPECT_TRUE(std::any_of(errors.begin(), errors.end(),
+                              [&](const FieldError& e) { return e.path == field.path; }))
+          << field.path << " = " << outside;
+    }
+  }
+}
+
+TEST(Validate, TakesAHypercubeOfPowersOfTwo) {
+  JobSpec spec = GoodSpec();
+  spec.exchange.schedule = "hypercube";
+  spec.workers.min = spec.workers.max = 8;
+  EXPECT_THAT(Validate(spec), IsEmpty());
+  spec.workers.min = 1;
+  spec.workers.max = 2;
+  EXPECT_THAT(Validate(spec), IsEmpty());
+}
+
+TEST(Warnings, TellOfGradientsWithoutAnAverage) {
+  JobSpec spec = GoodSpec();
+  spec.workers.max = 4;
+  spec.exchange.payload = "gradients";
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(Warnings(spec)[0].path, "spec.exchange.payload");
+  EXPECT_THAT(Validate(spec), IsEmpty());
+  spec.exchange.average_every = 50;
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+}
+
+TEST(Warnings, TellOfAWarmUpThatNeverEnds) {
+  JobSpec spec = GoodSpec();
+  spec.train.epochs = 2;
+  spec.learning_rate.warmup_epochs = 2;
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(Warnings(spec)[0].path, "spec.learning_rate.warmup_epochs");
+}
+
+TEST(ToStatus, HoldsEveryProblem) {
+  EXPECT_TRUE(ToStatus({}).ok());
+  const absl::Status status = ToStatus({{"a", "b", "c"}, {"d", "e", ""}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "a: b; c\nd: e");
+}
+
+}  // namespace
+}  // namespace gg

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line itself: no coordinator is asked.
+#include "ggctl/cli.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/unit/ggctl/golden.h"
+
+namespace gg {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+Result Ggctl(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int code = RunGgctl(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  const char* message;
+};
+class UsageTest : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(UsageTest, EndsWithTwoAndSaysWhy) {
+  const Result result = Ggctl(GetParam().arguments);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , UsageTest,
+    ::testing::Values(
+        Mistake{{}, "Usage: ggctl"}, Mistake{{"vlaidate", "-f", "x"}, "did you mean \"validate\"?"},
+        Mistake{{"local"}, "Usage: ggctl local"},
+        Mistake{{"local", "rnu"}, "did you mean \"run\"?"},
+        Mistake{{"frobnicate"}, "known: local, validate"},
+        Mistake{{"submit"}, "--filename is required"},
+        Mistake{{"submit", "--wtch", "-f", "x"}, "did you mean --watch?"},
+        Mistake{{"submit", "-f", "x", "--watch", "--wait"}, "excludes"},
+        Mistake{{"get", "jbos"}, "did you mean \"jobs\"?"},
+        Mistake{{"get", "jobs", "-o", "xml"}, "xml"},
+        Mistake{{"describe", "worker", "x"}, "known: job"},
+        Mistake{{"validate", "-f", "/nonexistent.yaml"}, "cannot be opened: No such file"},
+        Mistake{{"validate", "-f", "/"}, "is a folder"},
+        Mistake{{"explain", "spec.exchange.scheduel"}, "did you mean \"spec.exchange.schedule\"?"},
+        Mistake{{"explain", "train.epoch"}, "did you mean \"spec.train.epochs\"?"},
+        Mistake{{"version", "--client", "--request-timeout", "soon"},
+                "expected a time such as 10s"},
+        Mistake{{"version", "--client", "--color", "red"}, "red"},
+        Mistake{{"version", "--client", "what"}, "unexpected argument \"what\""}));
+
+TEST(Cli, HelpGoesToStandardOutputWithSuccess) {
+  EXPECT_EQ(Ggctl({"--help"}).code, 0);
+  const Result result = Ggctl({"local", "run", "--help"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, HasSubstr("Usage: ggctl local run [OPTIONS]"));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Cli, OptionsOfGgctlStandBeforeOrAfterTheVerb) {
+  EXPECT_EQ(Ggctl({"--color", "never", "version", "--client"}).code, 0);
+  EXPECT_EQ(Ggctl({"version", "--client", "--color", "never"}).code, 0);
+}
+
+TEST(Cli, ColorIsThereWhenAskedForOnly) {
+  const std::string bad = GG_TESTDATA "/five-mistakes.yaml";
+  EXPECT_THAT(Ggctl({"validate", "-f", bad, "--color", "always"}).err, HasSubstr("\x1b["));
+  EXPECT_THAT(Ggctl({"validate", "-f", bad, "--color", "never"}).err, Not(HasSubstr("\x1b[")));
+}
+
+TEST(Validate, ShowsEveryProblemAndCountsThem) {
+  const Result result =
+      Ggctl({"validate", "-f", GG_TESTDATA "/five-mistakes.yaml", "--color", "never"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("five-mistakes.yaml:14:13: error: spec.train.epochs"));
+  EXPECT_THAT(result.err, HasSubstr("five-mistakes.yaml: 5 problems\n"));
+}
+
+TEST(Validate, SaysThatAJobIsGoodOrWritesItOut) {
+  const std::string file = GG_EXAMPLES "/fashion-lenet.yaml";
+  EXPECT_EQ(Ggctl({"validate", "-f", file}).out, "job/fashion-lenet is valid\n");
+  EXPECT_THAT(Ggctl({"validate", "-f", file, "-o", "yaml", "--set", "train.epochs=2"}).out,
+              HasSubstr("    epochs: 2\n"));
+}
+
+TEST(Explain, AFieldASectionAndTheTopAreStable) {
+  ExpectGolden(GG_TESTDATA "/explain-field.txt",
+               Ggctl({"explain", "spec.exchange.deadline_seconds"}).out);
+  ExpectGolden(GG_TESTDATA "/explain-section.txt", Ggctl({"explain", "job.spec.workers"}).out);
+  ExpectGolden(GG_TESTDATA "/explain-top.txt", Ggctl({"explain"}).out);
+  EXPECT_EQ(Ggctl({"explain", "workers"}).out, Ggctl({"explain", "spec.workers"}).out);
+}
+
+TEST(Explain, TheReferenceInTheDocsIsTheOneOfThisTable) {
+  // After a change of the table: ggctl explain --all -o markdown > docs/job-file.md
+  ExpectGolden(GG_DOCS "/job-file.md", Ggctl({"explain", "--all", "-o", "markdown"}).out);
+}
+
+}  // namespace
+}  // namespace gg

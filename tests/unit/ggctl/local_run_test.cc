@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// `ggctl local run` with daemons that misbehave on order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ggctl/cli.h"
+#include "ggctl/cluster/local_cluster.h"
+
+namespace gg {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class LocalRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gg-local-run-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    for (const char* name : {"gg-coordinator", "gg-worker"}) {
+      std::filesystem::create_symlink(GG_FAKE_DAEMON, folder_ / name);
+    }
+    std::filesystem::create_directory(folder_ / "tmp");
+    const char* old = getenv("TMPDIR");
+    if (old != nullptr) old_temp_ = old;
+    setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
+    setenv("GG_FAKE_PIDS", (folder_ / "pids").c_str(), 1);
+    setenv("GG_FAKE_SCENARIO", "hold", 1);
+    setenv("GG_FAKE_WORKER", "", 1);
+  }
+  void TearDown() override {
+    // Whatever the outcome: no process and no file is left.
+    for (const pid_t pid : Pids()) EXPECT_NE(kill(pid, 0), 0) << "process " << pid << " is left";
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp"));
+    std::filesystem::remove_all(folder_);
+    if (old_temp_.empty()) {
+      unsetenv("TMPDIR");
+    } else {
+      setenv("TMPDIR", old_temp_.c_str(), 1);
+    }
+  }
+
+  std::vector<pid_t> Pids() const {
+    std::vector<pid_t> pids;
+    std::ifstream in(folder_ / "pids");
+    for (pid_t pid = 0; in >> pid;) pids.push_back(pid);
+    return pids;
+  }
+
+  int Ggctl(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {
+        "local",     "run",  "-f",        GG_EXAMPLES "/fashion-mlp.yaml",
+        "--workers", "2",    "--bin-dir", folder_.string(),
+        "--color",   "never"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunGgctl(arguments, out_, err_);
+  }
+
+  std::filesystem::path folder_;
+  std::string old_temp_;
+  std::ostringstream out_, err_;
+};
+
+TEST_F(LocalRunTest, PrintsTheOutcomeAsOneObject) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  ASSERT_EQ(Ggctl({"-o", "json"}), 0) << err_.str();
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["state"], "Succeeded");
+  EXPECT_EQ(json["workers"], 2);
+  EXPECT_EQ(json["steps"], 938);
+  EXPECT_EQ(json["epochs"], 10);
+  EXPECT_EQ(json["test_accuracy"], 0.9034);
+  EXPECT_EQ(json["replica_accuracy"], (std::vector<double>{0.9012, 0.9021}));
+  EXPECT_EQ(json["train_loss"], (std::vector<double>{0.6, 0.2125}));
+  EXPECT_EQ(json["model_checksum"], "0123456789abcdef");
+  for (const char* key :
+       {"samples_per_second", "sent_bytes_per_step", "messages_per_step", "comm_wait_ratio",
+        "consensus_distance", "skipped_exchanges", "train_seconds", "wall_seconds"}) {
+    EXPECT_TRUE(json[key].is_number()) << key;
+  }
+  EXPECT_EQ(Pids().size(), 3u);
+}
+
+TEST_F(LocalRunTest, PrintsAShortTable) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  ASSERT_EQ(Ggctl(), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("test accuracy  90.34% (averaged model)"));
+}
+
+TEST_F(LocalRunTest, ABadJobFileStartsNothing) {
+  EXPECT_EQ(Ggctl({"--set", "train.epochs=0"}), 2);
+  EXPECT_THAT(Pids(), IsEmpty());
+}
+
+TEST_F(LocalRunTest, DamagedDataEndsWithTwo) {
+  setenv("GG_FAKE_SCENARIO", "bad data", 1);
+  EXPECT_EQ(Ggctl({"-o", "json"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("train-labels-idx1-ubyte: bad magic"));
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["state"], "Failed");
+}
+
+TEST_F(LocalRunTest, AKilledWorkerIsNamedWithItsLastWords) {
+  setenv("GG_FAKE_WORKER", "killed", 1);
+  EXPECT_EQ(Ggctl({"-o", "json"}), 8);
+  EXPECT_THAT(err_.str(),
+              ContainsRegex("worker-1 \\(pid [0-9]+\\) was killed by signal 9 \\(Killed\\)"));
+  EXPECT_THAT(err_.str(), HasSubstr("  | worker-1 speaks"));
+  EXPECT_THAT(nlohmann::json::parse(out_.str())["culprit"].get<std::string>(),
+              HasSubstr("worker-1"));
+}
+
+TEST_F(LocalRunTest, AWorkerThatExitsIsNamedWithItsCode) {
+  setenv("GG_FAKE_WORKER", "exit", 1);
+  EXPECT_EQ(Ggctl(), 8);
+  EXPECT_THAT(err_.str(), ContainsRegex("worker-1 \\(pid [0-9]+\\) exited with code 78"));
+}
+
+TEST_F(LocalRunTest, AKilledCoordinatorEndsWithUnavailable) {
+  setenv("GG_FAKE_SCENARIO", "die", 1);
+  EXPECT_EQ(Ggctl(), 7);
+  EXPECT_THAT(err_.str(), ContainsRegex("the coordinator \\(pid [0-9]+\\) was killed by signal 9"));
+}
+
+TEST_F(LocalRunTest, ACoordinatorThatDoesNotStartIsShown) {
+  setenv("GG_FAKE_SCENARIO", "no start", 1);
+  EXPECT_EQ(Ggctl(), 7);
+  EXPECT_THAT(err_.str(), HasSubstr("exited with code 70"));
+  EXPECT_THAT(err_.str(), HasSubstr("  | cannot open the store"));
+}
+
+TEST_F(LocalRunTest, ARefusedJobStopsEverything) {
+  setenv("GG_FAKE_SCENARIO", "refuse", 1);
+  EXPECT_EQ(Ggctl(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("not this one"));
+}
+
+TEST_F(LocalRunTest, CtrlCStopsEverything) {
+  setenv("GG_FAKE_SCENARIO", "interrupt", 1);
+  EXPECT_EQ(Ggctl({"-o", "json"}), 130);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["state"], "Cancelled");
+}
+
+TEST_F(LocalRunTest, ProcessesThatIgnoreTheRequestToEndAreKilled) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  setenv("GG_FAKE_WORKER", "deaf", 1);
+  EXPECT_EQ(Ggctl(), 0) << err_.str();
+}
+
+TEST_F(LocalRunTest, MissingProgramsAreNamed) {
+  std::filesystem::remove(folder_ / "gg-worker");
+  EXPECT_EQ(Ggctl(), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("cannot find gg-worker in " + folder_.string()));
+  EXPECT_THAT(Pids(), IsEmpty());
+}
+
+TEST_F(LocalRunTest, LogsAreKeptOnRequest) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  EXPECT_EQ(Ggctl({"--log-dir", (folder_ / "logs").string()}), 0);
+  EXPECT_THAT(LogTail((folder_ / "logs/worker-1.log").string(), 5),
+              ::testing::ElementsAre("worker-1 speaks"));
+}
+
+TEST(LogTail, ReadsNoMoreThanTheEnd) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("gg-tail-" + std::to_string(getpid()))).string();
+  {
+    std::ofstream out(path);
+    for (int i = 0; i < 100000; ++i) out << "line " << i << "\n";
+  }
+  EXPECT_THAT(LogTail(path, 2), ::testing::ElementsAre("line 99998", "line 99999"));
+  EXPECT_THAT(LogTail(path + ".not", 2), IsEmpty());
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace gg

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/nn/network.h"
+#include "worker/optim/optimizer.h"
+
+namespace gg {
+namespace {
+
+using testing::HasSubstr;
+
+class SgdTest : public testing::Test {
+ protected:
+  SgdTest() : device_(MakeDevice("reference", {}).value()), stream_(device_->MakeStream().value()) {
+    std::vector<BlockInfo> blocks = {
+        {.name = "b", .tensors = {{.name = "b.weight", .shape = {3}}}},
+        {.name = "a", .tensors = {{.name = "a.weight", .shape = {2}}}}};
+    arena_ = ParamArena::Create(*device_, blocks).value();
+  }
+
+  std::unique_ptr<Optimizer> Make(double momentum, double decay) {
+    return MakeOptimizer({.name = "sgd", .momentum = momentum, .weight_decay = decay}, *device_,
+                         *stream_, *arena_)
+        .value();
+  }
+  absl::Status Refusal(const OptimizerSpec& spec) {
+    return MakeOptimizer(spec, *device_, *stream_, *arena_).status();
+  }
+
+  const std::unique_ptr<Device> device_;
+  const std::unique_ptr<Stream> stream_;
+  std::unique_ptr<ParamArena> arena_;
+};
+
+TEST_F(SgdTest, MomentumFollowsCaffesConventionOverSteps) {
+  auto sgd = Make(0.9, 0.5);
+  const Flat w = arena_->weights(0);
+  w[0] = 2.0f;
+  double weight = 2, velocity = 0;
+  for (const double rate : {0.1, 0.1, 0.05}) {
+    arena_->gradients(0)[0] = 3.0f;
+    ASSERT_TRUE(sgd->Update(0, rate).ok());
+    velocity = 0.9 * velocity + rate * (3 + 0.5 * weight);
+    weight -= velocity;
+    EXPECT_NEAR(w[0], weight, 1e-5);
+    EXPECT_NEAR(arena_->momentum(0)[0], velocity, 1e-5);
+  }
+}
+
+TEST_F(SgdTest, OnlyTheBlockIsTouched) {
+  auto sgd = Make(0.9, 0);
+  for (float& g : arena_->gradients()) g = 1.0f;
+  ASSERT_TRUE(sgd->Update(1, 0.1).ok());
+  for (const float w : arena_->weights(0)) EXPECT_EQ(w, 0.0f);
+  EXPECT_NE(arena_->weights(1)[0], 0.0f);
+}
+
+TEST_F(SgdTest, BlocksOneByOneEqualTheWholeArenaAtOnce) {
+  auto other = ParamArena::Create(*device_,
+                                  {{.name = "c", .tensors = {{.name = "c.weight", .shape = {32}}}}})
+                   .value();
+  auto whole = MakeOptimizer({}, *device_, *stream_, *other).value();
+  auto blocks = Make(0.9, 0);
+  ASSERT_EQ(other->size(), arena_->size());
+  for (size_t i = 0; i < other->size(); ++i)
+    other->gradients()[i] = arena_->gradients()[i] = 0.01f * static_cast<float>(i) - 0.1f;
+  for (int step = 0; step < 3; ++step) {
+    ASSERT_TRUE(whole->Update(0, 0.07).ok());
+    ASSERT_TRUE(blocks->Update(0, 0.07).ok());
+    ASSERT_TRUE(blocks->Update(1, 0.07).ok());
+  }
+  EXPECT_EQ(other->weights(), arena_->weights());
+}
+
+TEST_F(SgdTest, GapsStayZeroOverTrainingSteps) {
+  for (const char* name : {"reference", "onednn"}) {
+    auto device = MakeDevice(name, {});
+    if (absl::IsUnavailable(device.status())) continue;
+    ASSERT_TRUE(device.ok()) << device.status();
+    NetworkOptions options;
+    options.model.name = "mlp";
+    options.model.hidden = {13, 7};
+    options.input = {1, 5, 5};
+    options.batch_size = 4;
+    auto net = MakeNetwork(**device, options).value();
+    auto stream = (*device)->MakeStream().value();
+    auto sgd =
+        MakeOptimizer({.momentum = 0.9, .weight_decay = 0.01}, **device, *stream, net->arena())
+            .value();
+    const std::vector<float> x(100, 0.3f);
+    const std::vector<int32_t> labels = {1, 2, 3, 4};
+    for (uint64_t step = 0; step < 5; ++step) {
+      ASSERT_TRUE(net->Forward(step, x, labels, [](BlockIndex) { return absl::OkStatus(); }).ok());
+      ASSERT_TRUE(net->Backward([&](BlockIndex b) { return sgd->Update(b, 0.1); }).ok());
+    }
+    ParamArena& arena = net->arena();
+    size_t gaps = 0;
+    for (BlockIndex b = 0; b < arena.block_count(); ++b) {
+      const BlockInfo& block = arena.block(b);
+      const TensorInfo& last = block.tensors.back();
+      for (size_t i = last.offset + last.count; i < block.offset + block.count; ++i, ++gaps) {
+        EXPECT_EQ(arena.weights()[i], 0.0f);
+        EXPECT_EQ(arena.gradients()[i], 0.0f);
+        EXPECT_EQ(arena.momentum()[i], 0.0f);
+      }
+    }
+    EXPECT_GT(gaps, 0u);
+  }
+}
+
+TEST_F(SgdTest, WrongUseIsRefused) {
+  auto sgd = Make(0.9, 0);
+  EXPECT_EQ(sgd->Update(2, 0.1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sgd->Update(-1, 0.1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sgd->Update(0, std::numeric_limits<double>::infinity()).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sgd->Update(0, std::nan("")).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SgdTest, ImpossibleSpecificationsAreRefused) {
+  EXPECT_THAT(Refusal({.name = "adam"}).message(), HasSubstr("unknown optimizer 'adam'"));
+  EXPECT_THAT(Refusal({.momentum = 1.0}).message(), HasSubstr("momentum"));
+  EXPECT_THAT(Refusal({.momentum = std::nan("")}).message(), HasSubstr("momentum"));
+  EXPECT_THAT(Refusal({.weight_decay = -1e-9}).message(), HasSubstr("weight_decay"));
+}
+
+}  // namespace
+}  // namespace gg

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/daemon/flags.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/rng.h"
+#include "core/status.h"
+#include "platform/cpu_quota.h"
+#include "platform/host.h"
+#include "telemetry/build_version.h"
+#include "telemetry/prometheus_sink.h"
+
+namespace gg {
+namespace {
+
+// The host's name and something that tells two workers on it apart.
+std::string DefaultWorkerId() {
+  Rng rng(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now())), "worker-id",
+          static_cast<uint64_t>(getpid()));
+  return absl::StrCat(HostName(), "-", absl::Hex(rng.NextU32(), absl::kZeroPad8));
+}
+
+absl::Status Check(const WorkerFlags& flags) {
+  for (const auto& [flag, address] :
+       {std::pair<absl::string_view, absl::string_view>("--listen", flags.listen),
+        {"--http-listen", flags.http_listen}}) {
+    if (!flags.insecure && !IsLoopback(address)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          flag, " ", address,
+          " can be reached from other machines, and traffic is neither encrypted nor "
+          "authenticated: add --insecure if the network is trusted, or listen on 127.0.0.1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsLoopback(absl::string_view listen) {
+  const absl::string_view host = listen.substr(0, listen.rfind(':'));
+  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
+}
+
+absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv) {
+  WorkerFlags flags;
+  double timeout_seconds = absl::ToDoubleSeconds(flags.coordinator_timeout);
+  std::string log_format = "text", log_level = "info";
+  bool version = false, metrics_markdown = false;
+  CLI::App app(
+      "Trains one replica of a job: registers with the coordinator, waits for work, exchanges with "
+      "its "
+      "partners.",
+      "gg-worker");
+  app.add_option("--coordinator", flags.coordinator, "HOST:PORT of gg-coordinator");
+  app.add_option("--worker-id", flags.worker_id,
+                 "name that stays the same over restarts (default: host name and a random suffix)");
+  app.add_option("--listen", flags.listen, "HOST:PORT for other workers; port 0 = any free one")
+      ->capture_default_str();
+  app.add_option("--advertise-host", flags.advertise_host,
+                 "host that other workers are told to use (default: that of --listen)");
+  app.add_option("--http-listen", flags.http_listen, "HOST:PORT of /metrics, /livez and /readyz")
+      ->capture_default_str();
+  app.add_option("--threads", flags.threads,
+                 "compute threads; 0 = what affinity and CPU quota allow")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 4096));
+  app.add_option("--device", flags.device,
+                 "auto, reference or onednn; a job's own wish comes first")
+      ->capture_default_str();
+  app.add_option("--port-file", flags.port_file, "file to write the addresses to, as JSON");
+  app.add_option("--coordinator-timeout-seconds", timeout_seconds,
+                 "how long the coordinator may be away before the worker gives up")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--log-format", log_format, "text or json")->capture_default_str();
+  app.add_option("--log-level", log_level, "debug, info, warning or error")->capture_default_str();
+  app.add_flag("--insecure", flags.insecure,
+               "allow listening beyond this machine without encryption and authentication");
+  app.add_flag("--version", version, "print the version");
+  app.add_flag("--print-metrics-markdown", metrics_markdown,
+               "print the table of metrics as Markdown");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    flags.print_and_exit = app.help();
+    return flags;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(error.what(), " (gg-worker --help lists the flags)"));
+  }
+  if (version) {
+    flags.print_and_exit = absl::StrCat("gg-worker ", SoftwareVersion(), "\n");
+    return flags;
+  }
+  if (metrics_markdown) {
+    flags.print_and_exit = MetricsMarkdown();
+    return flags;
+  }
+  if (flags.coordinator.empty()) {
+    return absl::InvalidArgumentError("--coordinator HOST:PORT is required");
+  }
+  flags.coordinator_timeout = absl::Seconds(timeout_seconds);
+  GG_ASSIGN_OR_RETURN(flags.log_format, ParseLogFormat(log_format));
+  GG_ASSIGN_OR_RETURN(flags.log_level, ParseLogLevel(log_level));
+  if (flags.worker_id.empty()) flags.worker_id = DefaultWorkerId();
+  if (flags.threads == 0) flags.threads = UsableCpus();
+  GG_RETURN_IF_ERROR(Check(flags));
+  return flags;
+}
+
+}  // namespace gg

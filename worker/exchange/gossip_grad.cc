@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/exchange/gossip_grad.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "worker/exchange/finite.h"
+
+namespace gg {
+namespace {
+
+// The distance costs one more pass over the message.
+constexpr uint64_t kDistanceEvery = 10;
+
+}  // namespace
+
+GossipGrad::GossipGrad(ExchangeContext context, ExchangeRule rule,
+                       std::unique_ptr<PartnerSchedule> schedule)
+    : context_(std::move(context)),
+      rule_(rule),
+      schedule_(std::move(schedule)),
+      plan_(PlanUnits(*context_.arena, rule.payload->parts.size(), context_.spec.bucket_bytes)),
+      watch_(context_),
+      average_(context_),
+      ready_(plan_.units.size()),
+      exchanges_(plan_.units.size()) {}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> GossipGrad::Create(
+    ExchangeContext context, ExchangeRule rule, std::unique_ptr<PartnerSchedule> schedule) {
+  std::unique_ptr<GossipGrad> gossip(new GossipGrad(std::move(context), rule, std::move(schedule)));
+  std::vector<size_t> floats;
+  for (const ExchangeUnit& unit : gossip->plan_.units) {
+    floats.push_back(unit.count * rule.payload->parts.size());
+  }
+  ExchangeContext& c = gossip->context_;
+  GG_ASSIGN_OR_RETURN(gossip->inflight_, Inflight::Create(*c.device, *c.group, *c.clock, floats));
+  return gossip;
+}
+
+Flat GossipGrad::Live(int unit, size_t part) const {
+  const ExchangeUnit& u = plan_.units[unit];
+  return rule_.payload->parts[part](*context_.arena).subspan(u.offset, u.count);
+}
+
+Flat GossipGrad::Slice(Flat message, int unit, size_t part) const {
+  const size_t count = plan_.units[unit].count;
+  return message.subspan(part * count, count);
+}
+
+absl::Status GossipGrad::BeginStep(uint64_t step) {
+  GG_RETURN_IF_ERROR(inflight_->aborted());
+  step_ = step;
+  partners_ = schedule_->At(context_.rank, step);
+  context_.metrics->Set(GaugeId::kGossipRound,
+                        static_cast<double>(step / schedule_->round_length() + 1));
+  watch_.ResetBudget();
+  ready_.assign(ready_.size(), 0);
+  const bool share_now = is(Overlap::kStep) && !gradients();
+  for (int u = 0; u < unit_count(); ++u) {
+    if (share_now) GG_RETURN_IF_ERROR(Close(u));
+    Expect(u);
+    if (share_now) GG_RETURN_IF_ERROR(Share(u));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::BlockNeeded(BlockIndex block) {
+  if (!is(Overlap::kLayerwise)) return absl::OkStatus();
+  const int unit = plan_.unit_of_block[block];
+  GG_RETURN_IF_ERROR(Close(unit));
+  Expect(unit);
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::GradientReady(BlockIndex block) {
+  const int unit = plan_.unit_of_block[block];
+  if (!gradients()) GG_RETURN_IF_ERROR(context_.update(block, step_));
+  const bool complete = ++ready_[unit] == plan_.units[unit].blocks;
+  if (!complete) return absl::OkStatus();
+  if (is(Overlap::kLayerwise)) return Share(unit);
+  if (is(Overlap::kStep) && gradients()) return ShareDelayedGradient(unit);
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::ShareDelayedGradient(int unit) {
+  // The partner gets today's gradient as it is; ours is then corrected by what was learnt of
+  // yesterday's.
+  const Exchange yesterday = exchanges_[unit];
+  GG_RETURN_IF_ERROR(Share(unit));
+  if (yesterday.open) GG_RETURN_IF_ERROR(Collect(unit, yesterday));
+  Expect(unit);
+  return UpdateBlocks(unit, step_);
+}
+
+absl::StatusOr<ExchangeStats> GossipGrad::EndStep(uint64_t step) {
+  if (is(Overlap::kNone)) {
+    for (int u = 0; u < unit_count(); ++u) GG_RETURN_IF_ERROR(Share(u));
+    GG_RETURN_IF_ERROR(CloseModel());
+  }
+  steps_done_ = step + 1;
+  if (average_.Due(steps_done_)) {
+    watch_.ResetBudget();
+    GG_RETURN_IF_ERROR(CloseModel());
+    GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, watch_, stats_));
+  }
+  context_.group->Expire(Channel::kExchange, step);
+  NoteFailedSends();
+  return TakeStats();
+}
+
+absl::StatusOr<ExchangeStats> GossipGrad::Settle() {
+  GG_RETURN_IF_ERROR(inflight_->aborted());
+  watch_.ResetBudget();
+  GG_RETURN_IF_ERROR(CloseModel());
+  return TakeStats();
+}
+
+absl::StatusOr<double> GossipGrad::AverageReplicas(absl::Time deadline) {
+  return average_.Run(steps_done_, deadline);
+}
+
+void GossipGrad::Abort(absl::Status why) {
+  average_.Abort(why);
+  inflight_->Abort(std::move(why));
+}
+
+void GossipGrad::Expect(int unit) {
+  const bool last_one_to_come = exchanges_[unit].open && exchanges_[unit].step != step_;
+  if (last_one_to_come) return;
+  inflight_->PostRecv(unit, step_, partners_.recv_from);
+}
+
+absl::Status GossipGrad::Share(int unit) {
+  const absl::Time start = context_.clock->Now();
+  exchanges_[unit] = {
+      .open = true, .snapshot = false, .step = step_, .partners = partners_, .begun = start};
+  const Rank holder = inflight_->Holder(unit, step_);
+  // Free, almost always. Where the transport is only a little behind, a wait here saves this step's
+  // partner a whole deadline.
+  const Flat message =
+      inflight_->Outgoing(unit, step_, holder < 0 ? start : watch_.WaitUntil(holder));
+  watch_.Waited(start, stats_);
+  GG_RETURN_IF_ERROR(inflight_->aborted());
+  if (message.empty()) {
+    watch_.SendHeldBack(holder, partners_.send_to, step_, unit);
+    return absl::OkStatus();
+  }
+  const absl::Time copying = context_.clock->Now();
+  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
+    GG_RETURN_IF_ERROR(
+        context_.device->Copy(*context_.stream, Live(unit, part), Slice(message, unit, part)));
+  }
+  GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+  exchanges_[unit].snapshot = true;
+  stats_.mixed += context_.clock->Now() - copying;
+  inflight_->Send(unit, step_, partners_.send_to);
+  const size_t bytes = message.size() * sizeof(float);
+  ++stats_.messages_sent;
+  stats_.bytes_sent += bytes;
+  context_.metrics->Add(CounterId::kGossipMessages, 1, "sent");
+  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(bytes), "sent");
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
+  const Rank partner = exchange.partners.recv_from;
+  const absl::Time start = context_.clock->Now();
+  // Once more, in case that the buffer was not free when the step began.
+  inflight_->PostRecv(unit, exchange.step, partner);
+  const absl::Status arrived = inflight_->Await(unit, exchange.step, watch_.WaitUntil(partner));
+  watch_.Waited(start, stats_);
+  GG_RETURN_IF_ERROR(inflight_->aborted());
+  if (!arrived.ok()) {
+    watch_.Missed(partner, exchange.step, unit, arrived, stats_);
+    return absl::OkStatus();
+  }
+  const Flat received = inflight_->Received(unit);
+  context_.metrics->Add(CounterId::kGossipMessages, 1, "received");
+  context_.metrics->Add(CounterId::kGossipBytes,
+                        static_cast<double>(received.size() * sizeof(float)), "received");
+  if (!AllFinite(received)) {
+    watch_.NonFinite(partner, exchange.step, unit, stats_);
+    return absl::OkStatus();
+  }
+  if (is(Overlap::kStep) && !exchange.snapshot) {
+    // Nothing of ours to take the difference to; the reason was counted when it was held back.
+    ++stats_.exchanges_skipped;
+    return absl::OkStatus();
+  }
+  const absl::Time mixing = context_.clock->Now();
+  GG_RETURN_IF_ERROR(Mix(unit, exchange));
+  stats_.mixed += context_.clock->Now() - mixing;
+  watch_.Done(partner, exchange.begun, stats_);
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::Mix(int unit, const Exchange& exchange) {
+  const Flat received = inflight_->Received(unit);
+  const bool delta = is(Overlap::kStep);
+  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
+    const Flat live = Live(unit, part);
+    const Flat theirs = Slice(received, unit, part);
+    const Flat ours = delta ? Slice(inflight_->Sent(unit, exchange.step), unit, part) : live;
+    if (part == 0 && exchange.step % kDistanceEvery == 0) {
+      GG_ASSIGN_OR_RETURN(const double squared,
+                          context_.device->SquaredDistance(*context_.stream, ours, theirs));
+      squared_distance_ += squared;
+      ++distances_;
+    }
+    GG_RETURN_IF_ERROR(
+        delta ? context_.device->AddDifference(*context_.stream, 0.5f, theirs, ours, live)
+              : context_.device->Axpby(*context_.stream, 0.5f, theirs, 0.5f, live));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::Close(int unit) {
+  Exchange& exchange = exchanges_[unit];
+  if (!exchange.open) return absl::OkStatus();
+  exchange.open = false;
+  GG_RETURN_IF_ERROR(Collect(unit, exchange));
+  return gradients() ? UpdateBlocks(unit, exchange.step) : absl::OkStatus();
+}
+
+absl::Status GossipGrad::CloseModel() {
+  // A delayed gradient changes no weight before the next one is there: nothing is open in the
+  // model.
+  if (is(Overlap::kStep) && gradients()) return absl::OkStatus();
+  for (int u = 0; u < unit_count(); ++u) GG_RETURN_IF_ERROR(Close(u));
+  return absl::OkStatus();
+}
+
+absl::Status GossipGrad::UpdateBlocks(int unit, uint64_t step) {
+  const ExchangeUnit& u = plan_.units[unit];
+  for (BlockIndex b = u.first; b < u.first + u.blocks; ++b) {
+    GG_RETURN_IF_ERROR(context_.update(b, step));
+  }
+  return absl::OkStatus();
+}
+
+void GossipGrad::NoteFailedSends() {
+  for (const Inflight::SendFailure& failure : inflight_->TakeSendFailures()) {
+    watch_.SendFailed(failure.to, failure.step, failure.status);
+  }
+}
+
+ExchangeStats GossipGrad::TakeStats() {
+  if (distances_ == unit_count()) {
+    stats_.partner_distance = std::sqrt(squared_distance_);
+    context_.metrics->Set(GaugeId::kGossipPartnerDistance, stats_.partner_distance);
+  }
+  squared_distance_ = 0;
+  distances_ = 0;
+  if (stats_.exchanges_done + stats_.exchanges_skipped > 0) {
+    context_.metrics->Observe(HistogramId::kExchangeWait, absl::ToDoubleSeconds(stats_.waited));
+  }
+  return std::exchange(stats_, ExchangeStats());
+}
+
+}  // namespace gg

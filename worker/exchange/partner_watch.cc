@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/exchange/partner_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace gg {
+namespace {
+
+absl::string_view ReasonOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+      return "late";
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kInvalidArgument:  // a message of another size
+      return "corrupt";
+    default:
+      return "lost";
+  }
+}
+
+}  // namespace
+
+PartnerWatch::PartnerWatch(ExchangeContext& context)
+    : context_(context),
+      deadline_(absl::Seconds(context.spec.deadline_seconds)),
+      budget_(deadline_),
+      health_(context.size, deadline_) {}
+
+absl::Time PartnerWatch::WaitUntil(Rank partner) const {
+  const absl::Time now = context_.clock->Now();
+  return health_.WorthWaiting(partner, now) ? now + budget_ : now;
+}
+
+void PartnerWatch::Waited(absl::Time start, ExchangeStats& stats) {
+  const absl::Duration waited = context_.clock->Now() - start;
+  stats.waited += waited;
+  budget_ = std::max(absl::ZeroDuration(), budget_ - waited);
+}
+
+void PartnerWatch::Done(Rank partner, absl::Time begun, ExchangeStats& stats) {
+  health_.Heard(partner);
+  ++stats.exchanges_done;
+  context_.metrics->Add(CounterId::kGossipExchanges, 1, "ok");
+  context_.metrics->Observe(HistogramId::kExchangeDuration,
+                            absl::ToDoubleSeconds(context_.clock->Now() - begun));
+}
+
+void PartnerWatch::Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
+                          ExchangeStats& stats) {
+  const absl::string_view reason = ReasonOf(status);
+  Skip(partner, reason, stats);
+  Tell(partner, step, reason,
+       absl::StrCat(
+           "step ", step, " went on without unit ", unit, " of ", Name(partner), ": ",
+           status.message(),
+           reason == "late" ? absl::StrCat(" within ", absl::FormatDuration(deadline_)) : ""));
+  // A corrupt message costs no waiting, and its sender is alive.
+  if (reason == "corrupt") return;
+  health_.Missed(partner, step, reason == "lost", context_.clock->Now());
+}
+
+void PartnerWatch::NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats) {
+  Skip(partner, "nonfinite", stats);
+  context_.metrics->Add(CounterId::kNonFinite, 1, "exchange");
+  Tell(partner, step, "nonfinite",
+       absl::StrCat("step ", step, " refused unit ", unit, " of ", Name(partner),
+                    ": it holds NaN or infinite values, so that worker has probably diverged"));
+}
+
+void PartnerWatch::SendHeldBack(Rank holder, Rank partner, uint64_t step, int unit) {
+  context_.metrics->Add(CounterId::kGossipSkipped, 1, "send_pending");
+  Tell(holder, step, "late",
+       absl::StrCat("step ", step, " did not send unit ", unit, " to ", Name(partner), ": ",
+                    Name(holder), " has not taken the message of step ", step - 2,
+                    ", which holds the buffer"));
+  // Two steps and a deadline: not a hiccup.
+  health_.Missed(holder, step, true, context_.clock->Now());
+}
+
+void PartnerWatch::SendFailed(Rank partner, uint64_t step, const absl::Status& status) {
+  // Our own group closing, or the partner's step being over: nobody's fault.
+  if (status.code() == absl::StatusCode::kCancelled) return;
+  Tell(partner, step, "lost",
+       absl::StrCat("the message of step ", step, " to ", Name(partner),
+                    " failed: ", status.message()));
+  health_.Missed(partner, step, true, context_.clock->Now());
+}
+
+void PartnerWatch::AverageFailed(Rank partner, uint64_t step, const absl::Status& status) {
+  context_.metrics->Add(CounterId::kGossipSkipped, 1, "average");
+  if (partner < 0) return;
+  Tell(partner, step, ReasonOf(status), absl::StrCat("step ", step, ": ", status.message()));
+}
+
+void PartnerWatch::Skip(Rank partner, absl::string_view reason, ExchangeStats& stats) {
+  ++stats.exchanges_skipped;
+  context_.metrics->Add(CounterId::kGossipExchanges, 1, reason);
+  context_.metrics->Add(CounterId::kGossipSkipped, 1, reason);
+}
+
+void PartnerWatch::Tell(Rank partner, uint64_t step, absl::string_view reason, std::string detail) {
+  if (!health_.WorthWaiting(partner, context_.clock->Now())) return;
+  if (!told_.insert({step, partner}).second) return;
+  // Steps only grow: what lies far back is not asked for again.
+  while (told_.size() > 64) told_.erase(told_.begin());
+  if (!context_.on_incident) return;
+  context_.on_incident({.step = step,
+                        .partner = partner,
+                        .worker_id = context_.group->view().members[partner].worker_id,
+                        .reason = std::string(reason),
+                        .detail = std::move(detail)});
+}
+
+std::string PartnerWatch::Name(Rank partner) const {
+  return absl::StrCat("rank ", partner, " (", context_.group->view().members[partner].worker_id,
+                      ")");
+}
+
+}  // namespace gg

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What became of the exchanges with each partner: how long one may be waited for, the counters, and
+// the incidents. A step waits at most one deadline for its partner, all units together. An incident
+// is told once per partner and step, and not while the partner's pause lasts (peer_health.h): a
+// partner that stays away is news once per probe.
+//
+// Thread-safety: thread-compatible.
+#ifndef GOSSIPGRAD_WORKER_EXCHANGE_PARTNER_WATCH_H_
+#define GOSSIPGRAD_WORKER_EXCHANGE_PARTNER_WATCH_H_
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "worker/exchange/exchange.h"
+#include "worker/exchange/peer_health.h"
+
+namespace gg {
+
+class PartnerWatch {
+ public:
+  // Uses spec, size, group, clock, metrics and on_incident of `context`, which must outlive this.
+  explicit PartnerWatch(ExchangeContext& context);
+
+  // A new step, or a Settle: the time to wait is full again.
+  void ResetBudget() { budget_ = deadline_; }
+  // Until when to wait for `partner` now.
+  absl::Time WaitUntil(Rank partner) const;
+  // A wait that began at `start` is over.
+  void Waited(absl::Time start, ExchangeStats& stats);
+
+  // One unit was mixed / went on without its partner because of `status`.
+  void Done(Rank partner, absl::Time begun, ExchangeStats& stats);
+  void Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
+              ExchangeStats& stats);
+  void NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats);
+  // The unit could not be sent to `partner`, because `holder` has not taken the message of two
+  // steps before.
+  void SendHeldBack(Rank holder, Rank partner, uint64_t step, int unit);
+  void SendFailed(Rank partner, uint64_t step, const absl::Status& status);
+  // The periodic average of `step` failed.
+  void AverageFailed(Rank partner, uint64_t step, const absl::Status& status);
+
+ private:
+  void Skip(Rank partner, absl::string_view reason, ExchangeStats& stats);
+  void Tell(Rank partner, uint64_t step, absl::string_view reason, std::string detail);
+  std::string Name(Rank partner) const;
+
+  ExchangeContext& context_;
+  const absl::Duration deadline_;
+  absl::Duration budget_;
+  PeerHealth health_;
+  std::set<std::pair<uint64_t, Rank>> told_;  // of the last few steps
+};
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_WORKER_EXCHANGE_PARTNER_WATCH_H_

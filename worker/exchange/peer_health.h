@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which partners are worth waiting for. A lost partner, and one that was late twice in a row, is
+// not waited for during a pause that doubles from two deadlines to sixteen; its messages are still
+// taken when they are there in time, and one that is ends the pause. So a dead partner costs at
+// most a third of the time, soon a seventeenth, and one that comes back is in again at once.
+//
+// Thread-safety: thread-compatible.
+#ifndef GOSSIPGRAD_WORKER_EXCHANGE_PEER_HEALTH_H_
+#define GOSSIPGRAD_WORKER_EXCHANGE_PEER_HEALTH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/ids.h"
+
+namespace gg {
+
+class PeerHealth {
+ public:
+  PeerHealth(int size, absl::Duration deadline) : deadline_(deadline), peers_(size) {}
+
+  // False while the partner's pause lasts.
+  bool WorthWaiting(Rank peer, absl::Time now) const { return now >= peers_[peer].pause_until; }
+
+  // A message of the partner was there in time.
+  void Heard(Rank peer);
+  // The exchange of `step` with the partner failed; told once or more often per step, counted once.
+  // `lost`: the transport says that the partner is gone. Does not lengthen a pause that lasts.
+  void Missed(Rank peer, uint64_t step, bool lost, absl::Time now);
+
+ private:
+  struct Peer {
+    int misses_in_a_row = 0;
+    int pauses = 0;
+    uint64_t last_miss = ~uint64_t{0};
+    absl::Time pause_until = absl::InfinitePast();
+  };
+  const absl::Duration deadline_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_WORKER_EXCHANGE_PEER_HEALTH_H_

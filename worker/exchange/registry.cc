@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/schedule/schedule.h"
+#include "core/status.h"
+#include "worker/exchange/exchange.h"
+#include "worker/exchange/gossip_grad.h"
+#include "worker/exchange/none.h"
+#include "worker/exchange/rule.h"
+
+namespace gg {
+namespace {
+
+// What the user chose, checked in full whatever the algorithm and the number of workers: a job file
+// that is wrong must not become right by running it alone.
+struct Choice {
+  ExchangeRule rule;
+  std::unique_ptr<PartnerSchedule> schedule;
+};
+
+using Factory = absl::StatusOr<std::unique_ptr<ExchangeStrategy>> (*)(ExchangeContext, Choice);
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeGossipGrad(ExchangeContext context,
+                                                                 Choice choice) {
+  if (context.size == 1) return MakeNoExchange(std::move(context), "gossip-grad");
+  return GossipGrad::Create(std::move(context), choice.rule, std::move(choice.schedule));
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeNone(ExchangeContext context,
+                                                           Choice /*choice*/) {
+  return MakeNoExchange(std::move(context), "none");
+}
+
+struct Algorithm {
+  absl::string_view name;
+  Factory make;
+};
+constexpr Algorithm kAlgorithms[] = {
+    {"gossip-grad", MakeGossipGrad},
+    {"none", MakeNone},
+};
+
+absl::Status CheckView(const ExchangeContext& context) {
+  if (context.size < 1 || context.rank < 0 || context.rank >= context.size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("exchange: rank ", context.rank, " is not in 0 .. ", context.size - 1));
+  }
+  if (context.size == 1) return absl::OkStatus();
+  if (context.group == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("exchange: ", context.size, " workers, but no group to reach them through"));
+  }
+  if (context.group->view().size() != context.size || context.group->self() != context.rank) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "exchange: rank ", context.rank, " of ", context.size, ", but the group is rank ",
+        context.group->self(), " of ", context.group->view().size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext context) {
+  const Algorithm* algorithm = nullptr;
+  for (const Algorithm& known : kAlgorithms) {
+    if (known.name == context.spec.algorithm) algorithm = &known;
+  }
+  if (algorithm == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("unknown exchange algorithm '",
+                                                   context.spec.algorithm, "': use one of ",
+                                                   absl::StrJoin(ExchangeNames(), ", ")));
+  }
+  GG_RETURN_IF_ERROR(CheckView(context));
+  Choice choice;
+  GG_ASSIGN_OR_RETURN(choice.rule, ParseRule(context.spec));
+  GG_ASSIGN_OR_RETURN(
+      choice.schedule,
+      MakeSchedule(context.spec.schedule,
+                   {.size = context.size, .seed = context.seed, .rotate = context.spec.rotate}));
+  if (!(context.spec.deadline_seconds > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "exchange deadline_seconds must be above 0, not ", context.spec.deadline_seconds));
+  }
+  if (context.metrics == nullptr) context.metrics = &NullMetricSink();
+  return algorithm->make(std::move(context), std::move(choice));
+}
+
+std::vector<absl::string_view> ExchangeNames() {
+  std::vector<absl::string_view> names;
+  for (const Algorithm& algorithm : kAlgorithms) names.push_back(algorithm.name);
+  return names;
+}
+
+std::vector<std::string> ExchangeWarnings(const ExchangeSpec& spec, int size) {
+  std::vector<std::string> warnings;
+  if (size < 2 || spec.average_every > 0) return warnings;
+  if (spec.algorithm == "gossip-grad" && spec.payload == "gradients") {
+    warnings.push_back(
+        "exchange.payload gradients alone lets the replicas drift apart, and with many workers the "
+        "training diverges: set exchange.average_every (for example 100), or use "
+        "exchange.payload weights-momentum");
+  }
+  if (spec.algorithm == "none") {
+    warnings.push_back(absl::StrCat(
+        "exchange.algorithm none trains ", size,
+        " replicas that never meet, and their average at the end is of little use: set "
+        "exchange.average_every, or use exchange.algorithm gossip-grad"));
+  }
+  return warnings;
+}
+
+}  // namespace gg

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/exchange/rule.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace gg {
+namespace {
+
+Flat Weights(ParamArena& arena) {
+  return arena.weights();
+}
+Flat Gradients(ParamArena& arena) {
+  return arena.gradients();
+}
+Flat Momentum(ParamArena& arena) {
+  return arena.momentum();
+}
+
+const std::vector<Payload>& Payloads() {
+  static const auto& payloads = *new std::vector<Payload>{
+      {"gradients", true, {Gradients}},
+      {"weights", false, {Weights}},
+      {"weights-momentum", false, {Weights, Momentum}},
+  };
+  return payloads;
+}
+
+constexpr std::pair<absl::string_view, Overlap> kOverlaps[] = {
+    {"none", Overlap::kNone},
+    {"layerwise", Overlap::kLayerwise},
+    {"step", Overlap::kStep},
+};
+
+}  // namespace
+
+absl::StatusOr<ExchangeRule> ParseRule(const ExchangeSpec& spec) {
+  ExchangeRule rule{nullptr, Overlap::kNone};
+  for (const Payload& payload : Payloads()) {
+    if (payload.name == spec.payload) rule.payload = &payload;
+  }
+  if (rule.payload == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown exchange payload '", spec.payload, "': use one of ",
+        absl::StrJoin(Payloads(), ", ",
+                      [](std::string* out, const Payload& p) { absl::StrAppend(out, p.name); })));
+  }
+  for (const auto& [name, overlap] : kOverlaps) {
+    if (name != spec.overlap) continue;
+    rule.overlap = overlap;
+    return rule;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown exchange overlap '", spec.overlap, "': use one of ",
+      absl::StrJoin(kOverlaps, ", ",
+                    [](std::string* out, const auto& o) { absl::StrAppend(out, o.first); })));
+}
+
+}  // namespace gg

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/train/step_loop.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+
+namespace gg {
+namespace {
+
+absl::Status CheckFinite(double loss, MetricSink& metrics) {
+  if (std::isfinite(loss)) return absl::OkStatus();
+  metrics.Add(CounterId::kNonFinite, 1, "loss");
+  return absl::InternalError(absl::StrCat(
+      "the training loss is ", loss,
+      ": training has diverged; lower spec.learning_rate.base (half of it is a good first try), "
+      "add "
+      "spec.learning_rate.warmup_epochs, or check spec.data.mean and spec.data.stddev"));
+}
+
+}  // namespace
+
+absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
+  BatchSource& source = *parts_.source;
+  Network& network = *parts_.network;
+  ExchangeStrategy& exchange = *parts_.exchange;
+  MetricSink& metrics = *parts_.metrics;
+  PhaseTimer& phases = *parts_.phases;
+  // The exchange's share of a step is measured apart, wherever it happens.
+  const auto exchanging = [&phases](auto call) {
+    const auto scope = PhaseTimer::Scope::Exchange(phases);
+    return call();
+  };
+  const auto needed = [&](BlockIndex b) {
+    return exchanging([&] { return exchange.BlockNeeded(b); });
+  };
+  const auto ready = [&](BlockIndex b) {
+    return exchanging([&] { return exchange.GradientReady(b); });
+  };
+  const absl::Time begin = parts_.clock->Now();
+
+  phases.Enter(Phase::kData);
+  GG_ASSIGN_OR_RETURN(const Batch batch, source.Next(step, begin + parts_.batch_deadline));
+  GG_RETURN_IF_ERROR(parts_.ring->Commit());                      // nobody reads the store now
+  if (step + 1 < parts_.total_steps) source.StartNext(step + 1);  // while the network computes
+  GG_RETURN_IF_ERROR(parts_.ring->Begin(batch.slots));  // copied into the batch: free to travel
+  GG_RETURN_IF_ERROR(exchanging([&] { return exchange.BeginStep(step); }));
+  phases.Enter(Phase::kForward);
+  GG_ASSIGN_OR_RETURN(const LossResult sum, network.Forward(step, batch.x, batch.labels, needed));
+  const double loss = sum.loss_sum / static_cast<double>(batch.labels.size());
+  GG_RETURN_IF_ERROR(CheckFinite(loss, metrics));
+  phases.Enter(Phase::kBackward);
+  GG_RETURN_IF_ERROR(network.Backward(ready));
+  GG_ASSIGN_OR_RETURN(const ExchangeStats stats,
+                      exchanging([&] { return exchange.EndStep(step); }));
+  phases.Enter(Phase::kOther);
+
+  phases.DivideExchange(stats.waited, stats.mixed);
+  CountPhases();
+  metrics.Add(CounterId::kSteps, 1);
+  metrics.Add(CounterId::kSamples, static_cast<double>(batch.labels.size()));
+  metrics.Set(GaugeId::kLoss, loss);
+  metrics.Observe(HistogramId::kStepDuration, absl::ToDoubleSeconds(parts_.clock->Now() - begin));
+  return StepResult{loss, stats};
+}
+
+void StepLoop::CountPhases() {
+  for (const Phase phase : kAllPhases) {
+    absl::Duration& counted = counted_[static_cast<size_t>(phase)];
+    const absl::Duration total = parts_.phases->total(phase);
+    parts_.metrics->Add(CounterId::kStepPhaseSeconds, absl::ToDoubleSeconds(total - counted),
+                        PhaseName(phase));
+    if (phase == Phase::kData) {
+      parts_.metrics->Add(CounterId::kDataStallSeconds, absl::ToDoubleSeconds(total - counted));
+    }
+    counted = total;
+  }
+}
+
+}  // namespace gg
