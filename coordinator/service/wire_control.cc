@@ -11,30 +11,24 @@ namespace {
 
 namespace v1 = gossipgrad::v1;
 
-#define GG_PREPARED_FIELDS(X) \
-  X(schedule_fingerprint)     \
-  X(data_fingerprint)         \
-  X(model_fingerprint) X(parameter_count) X(steps_per_epoch) X(total_steps) X(transport)
-#define GG_PROGRESS_FIELDS(X) \
-  X(step)                     \
-  X(epoch)                    \
-  X(loss)                     \
-  X(learning_rate)            \
-  X(samples_per_second) X(comm_wait_ratio) X(skipped_exchanges) X(partner_distance) X(completing)
+// clang-format never comes to rest on these lists.
+// clang-format off
+#define GG_PREPARED_FIELDS(X)                                                         \
+  X(schedule_fingerprint) X(data_fingerprint) X(model_fingerprint) X(parameter_count) \
+  X(steps_per_epoch) X(total_steps) X(transport)
+#define GG_PROGRESS_FIELDS(X)                                                        \
+  X(step) X(epoch) X(loss) X(learning_rate) X(samples_per_second) X(comm_wait_ratio) \
+  X(skipped_exchanges) X(partner_distance) X(completing)
 #define GG_EPOCH_FIELDS(X) X(epoch) X(train_loss) X(evaluated) X(test_correct) X(test_samples)
 #define GG_FINISHED_FIELDS(X)                                                        \
-  X(steps)                                                                           \
-  X(epochs)                                                                          \
-  X(train_seconds)                                                                   \
-  X(samples)                                                                         \
-  X(sent_bytes)                                                                      \
-  X(sent_messages)                                                                   \
+  X(steps) X(epochs) X(train_seconds) X(samples) X(sent_bytes) X(sent_messages)      \
   X(wait_seconds) X(skipped_exchanges) X(squared_distance) X(squared_parameter_norm) \
-      X(replica_accuracy) X(average_correct) X(average_samples) X(average_loss_sum)  \
-          X(model_checksum) X(trades_late) X(parameter_count)
-#define GG_REGISTER_FIELDS(X) \
-  X(worker_id)                \
-  X(incarnation) X(software_version) X(host) X(pid) X(address) X(transport) X(device) X(cpu_threads)
+  X(replica_accuracy) X(average_correct) X(average_samples) X(average_loss_sum)      \
+  X(model_checksum) X(trades_late) X(parameter_count)
+#define GG_REGISTER_FIELDS(X)                                                            \
+  X(worker_id) X(incarnation) X(software_version) X(host) X(pid) X(address) X(transport) \
+  X(device) X(cpu_threads)
+// clang-format on
 #define GG_READ(field) to.field = from.field();
 
 constexpr size_t kMaxText = 1024;

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMaxDepth = 16;
 // After so many problems of form the rest is noise.
 constexpr size_t kMaxProblems = 50;
+constexpr int kMaxEmptyDocuments = 8;
 
 class TreeBuilder : public YAML::EventHandler {
  public:
@@ -163,10 +164,15 @@ YamlNode ParseYaml(absl::string_view text, std::vector<Problem>* problems) {
     YamlNode root = builder.TakeRoot();
     std::vector<Problem> unused;
     TreeBuilder next(text, &unused);
-    while (parser.HandleNextDocument(next)) {
+    // "---" or "..." at the end of a file is an empty document. Bounded: after some malformed ends
+    // yaml-cpp 0.7 hands out empty documents for ever.
+    for (int empty = 0; parser.HandleNextDocument(next); ++empty) {
       const YamlNode other = next.TakeRoot();
-      if (other.kind == YamlNode::Kind::kNull) continue;  // "---" or "..." at the end of the file
-      builder.Complain(other.position, "a second document begins here",
+      if (other.kind == YamlNode::Kind::kNull && empty < kMaxEmptyDocuments) continue;
+      const bool is_null = other.kind == YamlNode::Kind::kNull;
+      builder.Complain(is_null ? PositionOf(text, text.size()) : other.position,
+                       is_null ? "not valid YAML: the end of the file cannot be read"
+                               : "a second document begins here",
                        "one job per file: split the file at \"---\"");
       break;
     }

@@ -76,9 +76,13 @@ void Loop::Run() {
     RunDueTimers();
     if (!idle) continue;
     Wait(timers_.empty() ? absl::InfiniteFuture() : timers_.begin()->first.first);
-    MutexLock lock(&mu_);
-    sleeping_ = false;
+    SetAwake();
   }
+}
+
+void Loop::SetAwake() {
+  MutexLock lock(&mu_);
+  sleeping_ = false;
 }
 
 void Loop::RunDueTimers() {

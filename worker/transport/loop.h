@@ -56,6 +56,9 @@ class Loop {
   // class's own happened, which it handles before it returns.
   virtual void Wait(absl::Time deadline) = 0;
   virtual void Wake() = 0;  // any thread
+  // For Wait: the thread is about to handle something, and looks at the tasks after it. A Post need
+  // not Wake any more.
+  void SetAwake();
 
   Clock& clock_;
 

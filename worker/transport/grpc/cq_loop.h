@@ -8,8 +8,9 @@
 #ifndef GOSSIPGRAD_WORKER_TRANSPORT_GRPC_CQ_LOOP_H_
 #define GOSSIPGRAD_WORKER_TRANSPORT_GRPC_CQ_LOOP_H_
 
-#include <grpcpp/alarm.h>
+#include <grpc/grpc.h>
 #include <grpcpp/completion_queue.h>
+#include <grpcpp/impl/codegen/completion_queue_tag.h>
 
 #include <memory>
 #include <utility>
@@ -40,14 +41,32 @@ class CqLoop final : public Loop {
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
  private:
+  // What the queue hands out when another thread has called Wake().
+  class Bell final : public grpc::internal::CompletionQueueTag {
+   public:
+    explicit Bell(CqEvent* event) : event_(event) {}
+    bool FinalizeResult(void** tag, bool*) override {
+      *tag = event_;
+      return true;
+    }
+
+   private:
+    CqEvent* const event_;
+  };
+
   void Wait(absl::Time deadline) override;
   void Wake() override;
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  // A call that goes nowhere. An empty batch on it completes at once, which is the way to wake the
+  // queue: gRPC's alarms run through its timer thread, which in 1.51 now and then sleeps through a
+  // timer that is due.
+  grpc_channel* const bell_channel_;
+  grpc_call* const bell_call_;
   Mutex mu_;
-  bool ringing_ ABSL_GUARDED_BY(mu_) = false;  // the alarm is set and its event has not been taken
-  grpc::Alarm alarm_ ABSL_GUARDED_BY(mu_);
+  bool ringing_ ABSL_GUARDED_BY(mu_) = false;  // the bell was rung and its event has not been taken
   CqEvent rung_;
+  Bell bell_;
 };
 
 }  // namespace gg
