@@ -68,7 +68,9 @@ uint64_t Rng::Below(uint64_t n) {
   return x % n;
 }
 
-float Rng::Uniform() { return static_cast<float>(NextU32() >> 8) * 0x1.0p-24f; }
+float Rng::Uniform() {
+  return static_cast<float>(NextU32() >> 8) * 0x1.0p-24f;
+}
 
 float Rng::Normal() {
   if (has_normal_) {

@@ -26,11 +26,11 @@ inline absl::Status Annotate(const absl::Status& status, absl::string_view conte
 #define GG_STATUS_CONCAT_INNER_(a, b) a##b
 #define GG_STATUS_CONCAT_(a, b) GG_STATUS_CONCAT_INNER_(a, b)
 
-#define GG_RETURN_IF_ERROR(expr)                                \
-  do {                                                          \
-    if (absl::Status gg_status_ = (expr); !gg_status_.ok()) {   \
-      return gg_status_;                                        \
-    }                                                           \
+#define GG_RETURN_IF_ERROR(expr)                              \
+  do {                                                        \
+    if (absl::Status gg_status_ = (expr); !gg_status_.ok()) { \
+      return gg_status_;                                      \
+    }                                                         \
   } while (false)
 
 #define GG_ASSIGN_OR_RETURN_IMPL_(result, lhs, expr) \

@@ -51,8 +51,8 @@ class CondVar {
   bool WaitFor(Mutex* mu, std::chrono::nanoseconds timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     std::unique_lock<std::mutex> lock(mu->mu_, std::adopt_lock);
     // system_clock would go through pthread_cond_timedwait and jump with the wall clock; steady_clock does not.
-    const bool notified =
-        cv_.wait_until(lock, std::chrono::steady_clock::now() + timeout) == std::cv_status::no_timeout;
+    const bool notified = cv_.wait_until(lock, std::chrono::steady_clock::now() + timeout) ==
+                          std::cv_status::no_timeout;
     lock.release();
     return notified;
   }

@@ -4,13 +4,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/status.h"
+#include "platform/host.h"
 #include "proto/codec/job_spec_codec.h"
 #include "proto/codec/version.h"
 
@@ -72,11 +72,8 @@ std::vector<FieldError> ViolationsOf(const absl::Status& status) {
 }
 
 std::string NewRequestId() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i < 4; ++i)
-    absl::StrAppend(&id, absl::Hex(static_cast<uint32_t>(device()), absl::kZeroPad8));
-  return id;
+  return absl::StrCat(absl::Hex(UniqueBits(), absl::kZeroPad16),
+                      absl::Hex(UniqueBits(), absl::kZeroPad16));
 }
 
 // All calls are safe to repeat: reads, a submit with its request id, a cancel that changes nothing

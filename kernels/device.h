@@ -49,7 +49,9 @@ struct Conv2dDesc {
   int64_t out_channels, kernel_height, kernel_width;
   int64_t stride_height = 1, stride_width = 1;
   int64_t pad_height = 0, pad_width = 0;  // symmetric zero padding
-  int64_t out_height() const { return (in_height + 2 * pad_height - kernel_height) / stride_height + 1; }
+  int64_t out_height() const {
+    return (in_height + 2 * pad_height - kernel_height) / stride_height + 1;
+  }
   int64_t out_width() const { return (in_width + 2 * pad_width - kernel_width) / stride_width + 1; }
 };
 
@@ -68,7 +70,9 @@ struct Pool2dDesc {
   // Caffe rounds the output size up, most others down. A window then may reach over the lower right edge; averages
   // divide by the part inside the image.
   bool ceil_mode = false;
-  int64_t out_height() const { return OutSize(in_height, kernel_height, stride_height, pad_height); }
+  int64_t out_height() const {
+    return OutSize(in_height, kernel_height, stride_height, pad_height);
+  }
   int64_t out_width() const { return OutSize(in_width, kernel_width, stride_width, pad_width); }
 
  private:
@@ -129,26 +133,29 @@ class Device {
   virtual absl::StatusOr<std::unique_ptr<Stream>> MakeStream() = 0;
 
   // Whole vectors of equal size; x, s and y either coincide or do not overlap.
-  virtual absl::Status Copy(Stream&, ConstFlat x, Flat y) = 0;                             // y = x
-  virtual absl::Status Fill(Stream&, float a, Flat y) = 0;                                 // y = a
-  virtual absl::Status Axpby(Stream&, float a, ConstFlat x, float b, Flat y) = 0;          // y = a x + b y
-  virtual absl::Status AddDifference(Stream&, float a, ConstFlat x, ConstFlat s, Flat y) = 0;  // y += a (x - s)
+  virtual absl::Status Copy(Stream&, ConstFlat x, Flat y) = 0;                     // y = x
+  virtual absl::Status Fill(Stream&, float a, Flat y) = 0;                         // y = a
+  virtual absl::Status Axpby(Stream&, float a, ConstFlat x, float b, Flat y) = 0;  // y = a x + b y
+  virtual absl::Status AddDifference(Stream&, float a, ConstFlat x, ConstFlat s,
+                                     Flat y) = 0;  // y += a (x - s)
   // Squared Euclidean norms, accumulated in double: out = sum (x_i - y_i)^2. Waits for the result.
   virtual absl::StatusOr<double> SquaredDistance(Stream&, ConstFlat x, ConstFlat y) = 0;
   // Caffe's convention: v = momentum v + rate (g + decay w); w = w - v.
   virtual absl::Status SgdMomentum(Stream&, const SgdParams&, ConstFlat g, Flat v, Flat w) = 0;
 
   // Element-wise layers.
-  virtual absl::Status Relu(Stream&, ConstFlat x, Flat y) = 0;                         // x and y may coincide
-  virtual absl::Status ReluBackward(Stream&, ConstFlat y, ConstFlat dy, Flat dx) = 0;  // dy and dx may coincide
+  virtual absl::Status Relu(Stream&, ConstFlat x, Flat y) = 0;  // x and y may coincide
+  virtual absl::Status ReluBackward(Stream&, ConstFlat y, ConstFlat dy,
+                                    Flat dx) = 0;  // dy and dx may coincide
   // mask_i in {0, 1/(1-p)}; y = x mask. The mask is drawn by the caller.
   virtual absl::Status Multiply(Stream&, ConstFlat x, ConstFlat mask, Flat y) = 0;
 
   // Softmax cross-entropy over rows of `logits` (batch, classes). Writes dlogits = scale (softmax - onehot) unless
   // dlogits is empty. kInvalidArgument for a label outside 0 .. classes-1. Waits for the result.
   virtual absl::StatusOr<LossResult> SoftmaxCrossEntropy(Stream&, ConstFlat logits,
-                                                         absl::Span<const int32_t> labels, int64_t classes,
-                                                         float scale, Flat dlogits) = 0;
+                                                         absl::Span<const int32_t> labels,
+                                                         int64_t classes, float scale,
+                                                         Flat dlogits) = 0;
 
   // Prepared layer operations. kInvalidArgument says which field of the description is impossible.
   virtual absl::StatusOr<std::unique_ptr<Conv2d>> MakeConv2d(const Conv2dDesc&) = 0;
@@ -162,7 +169,8 @@ struct DeviceOptions {
 
 // kernels/registry.cc. name: auto | reference | onednn; "auto" takes the fastest that works here.
 // kInvalidArgument: unknown name. kUnavailable: known, but not built in or not usable on this machine; says why.
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(absl::string_view name, const DeviceOptions& options);
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(absl::string_view name,
+                                                   const DeviceOptions& options);
 
 }  // namespace gg
 

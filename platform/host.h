@@ -5,7 +5,11 @@
 #ifndef GOSSIPGRAD_PLATFORM_HOST_H_
 #define GOSSIPGRAD_PLATFORM_HOST_H_
 
+#include <cstdint>
 #include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace gg {
 
@@ -19,6 +23,14 @@ std::string BootId();
 // The folder that holds this process's executable, without a trailing slash; "" when it cannot be
 // read.
 std::string ExecutableFolder();
+
+// Whether `listen` ("host:port", port 0 .. 65535, an IPv6 address in brackets) can be reached from
+// this machine only. kInvalidArgument: not of that form.
+absl::StatusOr<bool> IsLoopback(absl::string_view listen);
+
+// For names that must differ from those of every other process and start; nothing that a job
+// computes depends on them.
+uint64_t UniqueBits();
 
 }  // namespace gg
 

@@ -53,50 +53,61 @@ class GrpcSide final : public Side {
   void Prepare(uint64_t bytes, uint64_t count) {
     if (buffer_.size() < bytes * kWindow) buffer_.assign(bytes * kWindow, 1);
     bytes_ = bytes;
-    next_ = first_free_;
-    end_ = next_ + count;
-    first_free_ = end_;
     MutexLock lock(&monitor_.mu);
+    next_ = end_;
+    end_ += count;
     left_ = count;
   }
   Bytes Buffer(uint64_t step) { return Bytes(buffer_.data() + step % kWindow * bytes_, bytes_); }
   static Tag MakeTag(uint64_t step) { return {Channel::kExchange, step, 0}; }
 
-  // From here on the main thread, and then only the transport's, until all is done.
+  // False: all have been started. The main thread begins, the transport's goes on, both at once for
+  // a while.
+  bool TakeStep(uint64_t* step) {
+    MutexLock lock(&monitor_.mu);
+    *step = next_;
+    if (next_ == end_) return false;
+    ++next_;
+    return true;
+  }
   void SendNext() {
-    const uint64_t step = next_++;
+    uint64_t step;
+    if (!TakeStep(&step)) return;
     group_->Send(peer_, MakeTag(step), Buffer(step), [this](absl::Status status) {
       Check(status);
-      if (next_ < end_) SendNext();
+      SendNext();
       Done();
     });
   }
   void RecvNext() {
-    const uint64_t step = next_++;
+    uint64_t step;
+    if (!TakeStep(&step)) return;
     group_->Recv(peer_, MakeTag(step), Buffer(step), [this](absl::Status status) {
       Check(status);
-      if (next_ < end_) RecvNext();
+      RecvNext();
       Done();
     });
   }
   void Ping() {
-    const uint64_t step = next_++;
+    uint64_t step;
+    if (!TakeStep(&step)) return;
     group_->Recv(peer_, MakeTag(step), Buffer(step), [this](absl::Status status) {
       Check(status);
-      if (next_ < end_) Ping();
+      Ping();
       Done();
     });
     group_->Send(peer_, MakeTag(step), Buffer(step + 1), &GrpcSide::Check);
   }
   void Pong() {
-    const uint64_t step = next_++;
+    uint64_t step;
+    if (!TakeStep(&step)) return;
     group_->Recv(peer_, MakeTag(step), Buffer(step), [this, step](absl::Status status) {
       Check(status);
       group_->Send(peer_, MakeTag(step), Buffer(step), [this](absl::Status sent) {
         Check(sent);
         Done();
       });
-      if (next_ < end_) Pong();
+      Pong();
     });
   }
 
@@ -118,8 +129,9 @@ class GrpcSide final : public Side {
   const bool near_;
   const Rank peer_;
   std::vector<uint8_t> buffer_;
-  uint64_t bytes_ = 0, next_ = 0, end_ = 0, first_free_ = 0;
+  uint64_t bytes_ = 0;
   Monitor monitor_;
+  uint64_t next_ ABSL_GUARDED_BY(monitor_.mu) = 0, end_ ABSL_GUARDED_BY(monitor_.mu) = 0;
   uint64_t left_ ABSL_GUARDED_BY(monitor_.mu) = 0;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<PeerGroup> group_;

@@ -4,9 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "platform/host.h"
 #include "telemetry/build_version.h"
 
 namespace gg {
@@ -45,22 +44,6 @@ absl::Status CheckTimes(const Flags& flags) {
 }
 
 }  // namespace
-
-absl::StatusOr<bool> IsLoopback(absl::string_view listen) {
-  const size_t colon = listen.rfind(':');
-  int port = -1;
-  if (colon == absl::string_view::npos || colon == 0 ||
-      !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port < 0 || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", listen, "' is not host:port with a port from 0 to 65535"));
-  }
-  const absl::string_view host = listen.substr(0, colon);
-  if (absl::StrContains(host, ':') && !(absl::StartsWith(host, "[") && absl::EndsWith(host, "]"))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", listen, "': an IPv6 address goes in brackets, as in [::1]:7000"));
-  }
-  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
-}
 
 std::variant<Flags, Leave> ParseFlags(int argc, const char* const* argv) {
   Flags flags;

@@ -43,9 +43,6 @@ struct Leave {
 
 std::variant<Flags, Leave> ParseFlags(int argc, const char* const* argv);
 
-// Whether "host:port" can be reached from this machine only. kInvalidArgument: not host:port.
-absl::StatusOr<bool> IsLoopback(absl::string_view listen);
-
 }  // namespace gg
 
 #endif  // GOSSIPGRAD_COORDINATOR_DAEMON_FLAGS_H_

@@ -11,14 +11,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/daemon/flags.h"
-#include "coordinator/daemon/port_file.h"
 #include "coordinator/service/server.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sqlite_store.h"
 #include "core/clock.h"
+#include "platform/host.h"
 #include "telemetry/build_version.h"
 #include "telemetry/http_server.h"
 #include "telemetry/logging.h"
+#include "telemetry/port_file.h"
 #include "telemetry/prometheus_sink.h"
 
 namespace gg {
@@ -27,15 +28,6 @@ namespace {
 // All streams have been ended before; what is left is clients that hold an idle connection, some of
 // which look at it every few seconds only.
 constexpr absl::Duration kGrace = absl::Milliseconds(500);
-
-// For ids that must differ from those of every other start; nothing that a job computes depends on
-// it.
-uint64_t Entropy() {
-  uint64_t bits = 0;
-  if (getentropy(&bits, sizeof bits) == 0) return bits;
-  return static_cast<uint64_t>(absl::ToUnixNanos(RealClock().Now())) ^
-         static_cast<uint64_t>(getpid());
-}
 
 absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(const std::string& path, Logger& log) {
   if (!path.empty() && path != ":memory:") {
@@ -53,9 +45,9 @@ ServerOptions MakeServerOptions(const Flags& flags, PrometheusSink& metrics, Log
   ServerOptions options;
   options.listen = flags.listen;
   options.software_version = std::string(SoftwareVersion());
-  options.loop.entropy = Entropy();
+  options.loop.entropy = UniqueBits();
   options.loop.coordinator_id =
-      absl::StrCat("c-", absl::Hex(Entropy() & 0xffffffffffff, absl::kZeroPad12));
+      absl::StrCat("c-", absl::Hex(UniqueBits() & 0xffffffffffff, absl::kZeroPad12));
   options.loop.cluster.lease = absl::Seconds(flags.lease_seconds);
   options.loop.cluster.heartbeat = absl::Seconds(flags.heartbeat_seconds);
   options.loop.cluster.settle = absl::Seconds(flags.settle_seconds);
@@ -119,8 +111,8 @@ int Serve(const Flags& flags) {
                         {"http", (*http)->address()},
                         {"version", std::string(SoftwareVersion())}});
   if (!flags.port_file.empty()) {
-    const absl::Status written =
-        WritePortFile(flags.port_file, (*server)->address(), (*http)->address());
+    const absl::Status written = WritePortFile(
+        flags.port_file, {{"grpc", (*server)->address()}, {"http", (*http)->address()}});
     if (!written.ok()) {
       log->Error(written.message());
       return kExitUsage;

@@ -16,17 +16,15 @@ namespace pb = gossipgrad::store;
 namespace v1 = gossipgrad::v1;
 
 // The fields that have the same name and type on both sides, once for both directions.
+// clang-format off
 #define GG_WORKER_FIELDS(X) \
-  X(worker_id)              \
-  X(incarnation) X(software_version) X(host) X(pid) X(address) X(transport) X(device) X(cpu_threads)
-#define GG_RESULT_VALUES(X)                                                            \
-  X(test_accuracy)                                                                     \
-  X(test_loss)                                                                         \
-  X(samples_per_second)                                                                \
-  X(train_seconds)                                                                     \
-  X(sent_bytes_per_step) X(messages_per_step) X(comm_wait_ratio) X(consensus_distance) \
-      X(skipped_exchanges) X(steps) X(epochs) X(parameter_norm) X(parameter_count)     \
-          X(model_checksum) X(trades_late)
+  X(worker_id) X(incarnation) X(software_version) X(host) X(pid) X(address) X(transport) X(device) \
+  X(cpu_threads)
+#define GG_RESULT_VALUES(X) \
+  X(test_accuracy) X(test_loss) X(samples_per_second) X(train_seconds) X(sent_bytes_per_step) \
+  X(messages_per_step) X(comm_wait_ratio) X(consensus_distance) X(skipped_exchanges) X(steps) \
+  X(epochs) X(parameter_norm) X(parameter_count) X(model_checksum) X(trades_late)
+// clang-format on
 #define GG_RESULT_LISTS(X) X(replica_accuracy) X(train_loss) X(epoch_test_accuracy)
 
 #define GG_WRITE_ONE(field) to->set_##field(from.field);

@@ -21,9 +21,15 @@ class NullSink final : public MetricSink {
 
 }  // namespace
 
-absl::Span<const MetricInfo> CounterInfos() { return kCounters; }
-absl::Span<const MetricInfo> GaugeInfos() { return kGauges; }
-absl::Span<const MetricInfo> HistogramInfos() { return kHistograms; }
+absl::Span<const MetricInfo> CounterInfos() {
+  return kCounters;
+}
+absl::Span<const MetricInfo> GaugeInfos() {
+  return kGauges;
+}
+absl::Span<const MetricInfo> HistogramInfos() {
+  return kHistograms;
+}
 
 MetricSink& NullMetricSink() {
   static MetricSink& sink = *new NullSink;

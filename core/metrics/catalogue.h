@@ -65,7 +65,7 @@ enum class HistogramId { GG_HISTOGRAMS(GG_METRIC_ID_) };
 #undef GG_METRIC_ID_
 
 struct MetricInfo {
-  absl::string_view name;   // with the prefix gossipgrad_
+  absl::string_view name;  // with the prefix gossipgrad_
   absl::string_view help;
   absl::string_view label;  // "" = none
   absl::string_view side;   // worker | coordinator | both

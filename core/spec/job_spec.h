@@ -16,23 +16,23 @@
 namespace gg {
 
 struct ModelSpec {
-  std::string name = "lenet";            // lenet | cifarnet | mlp
-  std::vector<int64_t> hidden = {512};   // mlp only: widths of the hidden layers
-  double dropout = 0.0;                  // mlp only: probability of dropping a hidden activation, [0, 1)
+  std::string name = "lenet";           // lenet | cifarnet | mlp
+  std::vector<int64_t> hidden = {512};  // mlp only: widths of the hidden layers
+  double dropout = 0.0;  // mlp only: probability of dropping a hidden activation, [0, 1)
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
 struct DataSpec {
-  std::string format = "idx";            // idx | cifar10 | cifar100 | synthetic
-  std::string path;                      // folder that holds the files (not for synthetic)
-  double mean = 0.0;                     // subtracted from pixels scaled to [0, 1]
-  double stddev = 1.0;                   // divides afterwards; > 0
-  std::string exchange = "ring";         // ring | none: whether used samples travel to the next worker
-  int64_t limit_train = 0;               // use the first N training samples; 0 = all
-  int64_t limit_test = 0;                // use the first N test samples; 0 = all
+  std::string format = "idx";     // idx | cifar10 | cifar100 | synthetic
+  std::string path;               // folder that holds the files (not for synthetic)
+  double mean = 0.0;              // subtracted from pixels scaled to [0, 1]
+  double stddev = 1.0;            // divides afterwards; > 0
+  std::string exchange = "ring";  // ring | none: whether used samples travel to the next worker
+  int64_t limit_train = 0;        // use the first N training samples; 0 = all
+  int64_t limit_test = 0;         // use the first N test samples; 0 = all
+  int64_t classes = 10;  // labels are 0 .. classes-1 (idx, synthetic; the CIFAR formats fix it)
   // synthetic only
   std::vector<int64_t> shape = {1, 28, 28};  // channels, height, width
-  int64_t classes = 10;
   int64_t train_samples = 4096;
   int64_t test_samples = 1024;
   friend bool operator==(const DataSpec&, const DataSpec&) = default;
@@ -40,57 +40,58 @@ struct DataSpec {
 
 struct OptimizerSpec {
   std::string name = "sgd";
-  double momentum = 0.9;                 // [0, 1)
-  double weight_decay = 0.0;             // L2 coefficient, added to the gradient
+  double momentum = 0.9;      // [0, 1)
+  double weight_decay = 0.0;  // L2 coefficient, added to the gradient
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 };
 
 struct LearningRateSpec {
   double base = 0.01;
-  std::string policy = "cosine";         // constant | step | poly | cosine
-  double gamma = 0.1;                    // step: factor at each drop
-  double step_epochs = 10;               // step: epochs between drops
-  double power = 1.0;                    // poly: exponent
-  double warmup_epochs = 0;              // linear ramp from base/steps to the full rate
-  std::string scaling = "none";          // none | linear | sqrt: factor on `base` for the number of workers
-  double max_scaled = 0.0;               // upper bound of the scaled rate; 0 = no bound
+  std::string policy = "cosine";  // constant | step | poly | cosine
+  double gamma = 0.1;             // step: factor at each drop
+  double step_epochs = 10;        // step: epochs between drops
+  double power = 1.0;             // poly: exponent
+  double warmup_epochs = 0;       // linear ramp from base/steps to the full rate
+  std::string scaling = "none";  // none | linear | sqrt: factor on `base` for the number of workers
+  double max_scaled = 0.0;       // upper bound of the scaled rate; 0 = no bound
   friend bool operator==(const LearningRateSpec&, const LearningRateSpec&) = default;
 };
 
 struct ExchangeSpec {
-  std::string algorithm = "gossip-grad";    // gossip-grad | none
-  std::string schedule = "dissemination";   // dissemination | hypercube
-  bool rotate = true;                       // a new seeded permutation of ranks every ceil(log2 p) steps
-  std::string payload = "weights-momentum"; // gradients | weights | weights-momentum
-  std::string overlap = "layerwise";        // none | layerwise | step
-  int64_t average_every = 0;                // exact average over all workers every N steps; 0 = never
-  double deadline_seconds = 5.0;            // how long a step waits for its partner before it goes on without it
-  int64_t bucket_bytes = 1 << 20;           // adjacent layers are sent together up to this size
-  bool final_average = true;                // close with an exact average of all replicas
+  std::string algorithm = "gossip-grad";   // gossip-grad | none
+  std::string schedule = "dissemination";  // dissemination | hypercube
+  bool rotate = true;  // a new seeded permutation of ranks every ceil(log2 p) steps
+  std::string payload = "weights-momentum";  // gradients | weights | weights-momentum
+  std::string overlap = "layerwise";         // none | layerwise | step
+  int64_t average_every = 0;  // exact average over all workers every N steps; 0 = never
+  double deadline_seconds =
+      5.0;  // how long a step waits for its partner before it goes on without it
+  int64_t bucket_bytes = 1 << 20;  // adjacent layers are sent together up to this size
+  bool final_average = true;       // close with an exact average of all replicas
   friend bool operator==(const ExchangeSpec&, const ExchangeSpec&) = default;
 };
 
 struct TrainSpec {
   int64_t epochs = 5;
-  int64_t max_steps = 0;                 // stop after N steps; 0 = by epochs alone
-  int64_t batch_size = 64;               // samples per worker and step
+  int64_t max_steps = 0;    // stop after N steps; 0 = by epochs alone
+  int64_t batch_size = 64;  // samples per worker and step
   uint64_t seed = 1;
-  int64_t evaluate_every_epochs = 1;     // 0 = only at the end
+  int64_t evaluate_every_epochs = 1;  // 0 = only at the end
   friend bool operator==(const TrainSpec&, const TrainSpec&) = default;
 };
 
 struct WorkersSpec {
   int64_t min = 1;
   int64_t max = 1;
-  int64_t threads = 0;                   // compute threads of one worker; 0 = its share of the CPU quota
-  std::string device = "auto";           // auto | reference | onednn
-  std::string transport = "auto";        // auto | grpc
-  double start_timeout_seconds = 60;     // from assignment to all workers being prepared
+  int64_t threads = 0;             // compute threads of one worker; 0 = its share of the CPU quota
+  std::string device = "auto";     // auto | reference | onednn
+  std::string transport = "auto";  // auto | grpc
+  double start_timeout_seconds = 60;  // from assignment to all workers being prepared
   friend bool operator==(const WorkersSpec&, const WorkersSpec&) = default;
 };
 
 struct JobSpec {
-  std::string name;                      // metadata.name: DNS label
+  std::string name;  // metadata.name: DNS label
   std::map<std::string, std::string> labels;
   ModelSpec model;
   DataSpec data;

@@ -93,7 +93,7 @@ const std::vector<Field>& FieldTable() {
       Ints("spec.data.shape", GG_REF(data.shape), "channels, height, width", From(1, 16384),
            "Shape of one sample. Used by synthetic only."),
       Int("spec.data.classes", GG_REF(data.classes), "classes", From(2, 1000000),
-          "Number of classes. Used by synthetic only."),
+          "Number of classes: labels are 0 .. classes-1. The CIFAR formats fix it."),
       Int("spec.data.train_samples", GG_REF(data.train_samples), "samples", From(1, 1e9),
           "Size of the training set. Used by synthetic only."),
       Int("spec.data.test_samples", GG_REF(data.test_samples), "samples", From(1, 1e9),

@@ -5,10 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "core/rng.h"
 #include "core/status.h"
 #include "platform/cpu_quota.h"
 #include "platform/host.h"
@@ -20,16 +18,17 @@ namespace {
 
 // The host's name and something that tells two workers on it apart.
 std::string DefaultWorkerId() {
-  Rng rng(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now())), "worker-id",
-          static_cast<uint64_t>(getpid()));
-  return absl::StrCat(HostName(), "-", absl::Hex(rng.NextU32(), absl::kZeroPad8));
+  return absl::StrCat(HostName(), "-",
+                      absl::Hex(static_cast<uint32_t>(UniqueBits()), absl::kZeroPad8));
 }
 
 absl::Status Check(const WorkerFlags& flags) {
   for (const auto& [flag, address] :
        {std::pair<absl::string_view, absl::string_view>("--listen", flags.listen),
         {"--http-listen", flags.http_listen}}) {
-    if (!flags.insecure && !IsLoopback(address)) {
+    const absl::StatusOr<bool> loopback = IsLoopback(address);
+    if (!loopback.ok()) return Annotate(loopback.status(), flag);
+    if (!flags.insecure && !*loopback) {
       return absl::InvalidArgumentError(absl::StrCat(
           flag, " ", address,
           " can be reached from other machines, and traffic is neither encrypted nor "
@@ -40,11 +39,6 @@ absl::Status Check(const WorkerFlags& flags) {
 }
 
 }  // namespace
-
-bool IsLoopback(absl::string_view listen) {
-  const absl::string_view host = listen.substr(0, listen.rfind(':'));
-  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
-}
 
 absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv) {
   WorkerFlags flags;

@@ -35,9 +35,6 @@ struct WorkerFlags {
 // kInvalidArgument: what is wrong and what is possible, ready to print.
 absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv);
 
-// Whether only this machine can reach a listener on "host:port".
-bool IsLoopback(absl::string_view listen);
-
 }  // namespace gg
 
 #endif  // GOSSIPGRAD_WORKER_DAEMON_FLAGS_H_

@@ -45,16 +45,32 @@ void JobReporter::OnEpoch(const EpochSummary& epoch) {
                                   {"test_samples", absl::StrCat(epoch.test_samples)}});
 }
 
-void JobReporter::OnIncident(const PartnerIncident& incident) {
+void JobReporter::SendIncident(uint64_t step, const std::string& partner, const std::string& reason,
+                               const std::string& detail) {
   WorkerMessage message;
   auto& out = *message.mutable_incident();
   out.set_job_id(p_.job_id);
   out.set_view(p_.view);
-  out.set_step(incident.step);
-  out.set_partner(incident.worker_id);
-  out.set_reason(incident.reason);
-  out.set_detail(incident.detail);
+  out.set_step(step);
+  out.set_partner(partner);
+  out.set_reason(reason);
+  out.set_detail(detail);
   p_.send(std::move(message));
+}
+
+void JobReporter::OnRingTrouble(uint64_t step, const absl::Status& why) {
+  const std::string detail = absl::StrCat("sample ring: ", why.message());
+  SendIncident(step, "",
+               absl::IsUnavailable(why) ? "lost"
+               : absl::IsDataLoss(why)  ? "corrupt"
+                                        : "late",
+               detail);
+  p_.log->Warning("sample ring in trouble, training goes on",
+                  {{"job", p_.job_id}, {"step", absl::StrCat(step)}, {"detail", detail}});
+}
+
+void JobReporter::OnIncident(const PartnerIncident& incident) {
+  SendIncident(incident.step, incident.worker_id, incident.reason, incident.detail);
   p_.log->Warning("exchange without its partner", {{"job", p_.job_id},
                                                    {"step", absl::StrCat(incident.step)},
                                                    {"partner", incident.worker_id},

@@ -34,10 +34,14 @@ class JobReporter final : public Reporter {
   void OnProgress(const TrainProgress& progress) override;
   void OnEpoch(const EpochSummary& epoch) override;
   void OnIncident(const PartnerIncident& incident) override;
+  void OnRingTrouble(uint64_t step, const absl::Status& why) override;
   void Finished(const TrainingResult& result);
 
  private:
   void CountTransport();
+  // An incident to the coordinator; `partner` may be empty.
+  void SendIncident(uint64_t step, const std::string& partner, const std::string& reason,
+                    const std::string& detail);
 
   const JobReporterParts p_;
   PeerStats counted_;

@@ -31,9 +31,10 @@ struct NetworkOptions {
   ModelSpec model;
   InputShape input;
   int64_t classes = 10;
-  int64_t batch_size = 1;   // samples of a training step; Evaluate takes any number in slices of this
-  uint64_t seed = 0;        // initial weights (equal on all ranks) and dropout masks
-  Rank rank = 0;            // separates the dropout streams of the ranks
+  int64_t batch_size =
+      1;              // samples of a training step; Evaluate takes any number in slices of this
+  uint64_t seed = 0;  // initial weights (equal on all ranks) and dropout masks
+  Rank rank = 0;      // separates the dropout streams of the ranks
 };
 
 using BlockNeeded = absl::FunctionRef<absl::Status(BlockIndex)>;
@@ -48,7 +49,8 @@ class Network {
 
   // Training passes over exactly batch_size() samples. x (N,C,H,W) normalised. `step` seeds the dropout masks.
   // Errors of the hooks end the pass and are returned as they are.
-  virtual absl::StatusOr<LossResult> Forward(uint64_t step, ConstFlat x, absl::Span<const int32_t> labels,
+  virtual absl::StatusOr<LossResult> Forward(uint64_t step, ConstFlat x,
+                                             absl::Span<const int32_t> labels,
                                              BlockNeeded needed) = 0;
   // Gradients of the mean loss of the last Forward, into arena().gradients().
   virtual absl::Status Backward(GradientReady ready) = 0;

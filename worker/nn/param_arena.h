@@ -31,22 +31,24 @@ struct TensorInfo {
 };
 
 struct BlockInfo {
-  std::string name;  // the layer's name
-  size_t offset = 0; // floats from the start of the arena
-  size_t count = 0;  // floats, padding at the end included: offset + count = offset of the next block
+  std::string name;   // the layer's name
+  size_t offset = 0;  // floats from the start of the arena
+  size_t count =
+      0;  // floats, padding at the end included: offset + count = offset of the next block
   std::vector<TensorInfo> tensors = {};
 };
 
 class ParamArena {
  public:
   // `blocks` in back-propagation order with names and shapes set; offsets are filled in here.
-  static absl::StatusOr<std::unique_ptr<ParamArena>> Create(Device& device, std::vector<BlockInfo> blocks,
+  static absl::StatusOr<std::unique_ptr<ParamArena>> Create(Device& device,
+                                                            std::vector<BlockInfo> blocks,
                                                             size_t buffer_floats = 0);
 
   int block_count() const { return static_cast<int>(blocks_.size()); }
   const BlockInfo& block(BlockIndex b) const { return blocks_[b]; }
-  size_t size() const { return size_; }                       // floats, padding included
-  size_t parameter_count() const { return parameter_count_; } // floats without padding
+  size_t size() const { return size_; }                        // floats, padding included
+  size_t parameter_count() const { return parameter_count_; }  // floats without padding
 
   Flat weights() { return weights_->floats().subspan(0, size_); }
   Flat gradients() { return gradients_->floats().subspan(0, size_); }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "worker/exchange/exchange.h"
 
 namespace gg {
@@ -37,6 +38,8 @@ class Reporter {
   virtual void OnProgress(const TrainProgress& progress) = 0;  // at most about five a second
   virtual void OnEpoch(const EpochSummary& epoch) = 0;
   virtual void OnIncident(const PartnerIncident& incident) = 0;
+  // The sample ring fell behind or is over; training goes on with the samples that this worker has.
+  virtual void OnRingTrouble(uint64_t step, const absl::Status& why) = 0;
 };
 
 }  // namespace gg

@@ -21,6 +21,18 @@ absl::Status CheckFinite(double loss, MetricSink& metrics) {
 
 }  // namespace
 
+absl::Status TolerateRing(const absl::Status& status, uint64_t step, Reporter& reporter) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kDataLoss:
+      reporter.OnRingTrouble(step, status);
+      return absl::OkStatus();
+    default:
+      return status;
+  }
+}
+
 absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
   BatchSource& source = *parts_.source;
   Network& network = *parts_.network;
@@ -42,7 +54,8 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
 
   phases.Enter(Phase::kData);
   GG_ASSIGN_OR_RETURN(const Batch batch, source.Next(step, begin + parts_.batch_deadline));
-  GG_RETURN_IF_ERROR(parts_.ring->Commit());                      // nobody reads the store now
+  // Nobody reads the store now.
+  GG_RETURN_IF_ERROR(TolerateRing(parts_.ring->Commit(), step, *parts_.reporter));
   if (step + 1 < parts_.total_steps) source.StartNext(step + 1);  // while the network computes
   GG_RETURN_IF_ERROR(parts_.ring->Begin(batch.slots));  // copied into the batch: free to travel
   GG_RETURN_IF_ERROR(exchanging([&] { return exchange.BeginStep(step); }));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/clock.h"
@@ -17,6 +18,7 @@
 #include "worker/nn/network.h"
 #include "worker/trade/sample_ring.h"
 #include "worker/train/phase_timer.h"
+#include "worker/train/reporter.h"
 
 namespace gg {
 
@@ -29,6 +31,7 @@ struct StepLoopParts {
   PhaseTimer* phases = nullptr;
   Clock* clock = nullptr;
   MetricSink* metrics = nullptr;
+  Reporter* reporter = nullptr;
   uint64_t total_steps = 0;
   absl::Duration batch_deadline = absl::Seconds(60);  // how long a step waits for its batch
 };
@@ -37,6 +40,10 @@ struct StepResult {
   double loss = 0;  // mean over the batch
   ExchangeStats exchange;
 };
+
+// A neighbour that is late or gone, or a damaged trade, costs the ring and not the job: it is reported
+// and OK. Any other error of the ring is returned.
+absl::Status TolerateRing(const absl::Status& status, uint64_t step, Reporter& reporter);
 
 class StepLoop {
  public:

@@ -136,6 +136,7 @@ class JobTrainer final : public Trainer {
                    .phases = &phases_,
                    .clock = c_.clock,
                    .metrics = c_.metrics,
+                   .reporter = c_.reporter,
                    .total_steps = plan_.total_steps});
     phases_.Start();
     loop.Prime(0);
@@ -208,7 +209,8 @@ class JobTrainer final : public Trainer {
     meter.Completing();
     GG_ASSIGN_OR_RETURN(const Score own, ScoreOn({0, c_.test->size()}));
     const absl::Time deadline = c_.clock->Now() + kClosingDeadline;
-    GG_RETURN_IF_ERROR(Annotate(ring_->Drain(deadline), "draining the sample ring"));
+    GG_RETURN_IF_ERROR(TolerateRing(Annotate(ring_->Drain(deadline), "draining the sample ring"),
+                                    plan_.total_steps, *c_.reporter));
     double distance = 0;
     if (c_.spec.exchange.final_average) {
       const absl::StatusOr<double> averaged = exchange_->AverageReplicas(deadline);

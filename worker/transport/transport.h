@@ -7,21 +7,20 @@
 // for it.
 //
 // The contract, all of it tested by that suite:
-//  * A Done runs exactly once, never inside the call that was given it, on a thread of the
-//  transport. It must not block
-//    and must not call back into the transport except Send, Recv and Cancel.
-//  * Memory is lent from the call until its Done: the sender's may not be changed, the receiver's
-//  not be read.
+//  * A Done runs exactly once, never inside the call that was given it, on a thread of the transport.
+//    It must not block and must not call back into the transport except Send, Recv and CancelRecv.
+//  * Memory is lent from the call until its Done: the sender's may not be changed, the receiver's not
+//    be read.
 //  * Tags match exactly. A message may arrive before its Recv is posted: it waits, up to
-//  Options::unexpected_bytes per
-//    peer; beyond that the peer is held back (its Sends stay pending), nothing is lost.
+//    TransportOptions::unexpected_bytes per peer; beyond that the peer is held back (its Sends stay
+//    pending), nothing is lost.
 //  * Two messages with the same tag between the same two ranks are an error of the caller
-//  (kAlreadyExists).
+//    (kAlreadyExists).
 //  * Messages to one peer on one channel arrive in the order they were sent; different peers are
-//  independent.
-//  * A message arrives whole and checked or not at all (kDataLoss on a checksum error): a
-//  receiver's Done(OK) means that
-//    every byte is there. A receiver whose size differs from the message's gets kInvalidArgument.
+//    independent.
+//  * A message arrives whole and checked or not at all (kDataLoss on a checksum error): a receiver's
+//    Done(OK) means that every byte is there. A receiver whose size differs from the message's gets
+//    kInvalidArgument.
 //  * Messages of another job or view are dropped and counted, never delivered.
 //  * The loss of a peer ends that peer's operations with kUnavailable, others go on.
 //

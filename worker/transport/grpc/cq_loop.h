@@ -58,9 +58,8 @@ class CqLoop final : public Loop {
   void Wake() override;
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
-  // A call that goes nowhere. An empty batch on it completes at once, which is the way to wake the
-  // queue: gRPC's alarms run through its timer thread, which in 1.51 now and then sleeps through a
-  // timer that is due.
+  // A call that goes nowhere. An empty batch on it completes at once, which wakes the queue; gRPC's
+  // alarms take the way through its timer threads.
   grpc_channel* const bell_channel_;
   grpc_call* const bell_call_;
   Mutex mu_;

@@ -33,6 +33,17 @@ absl::Duration Ms(int n) {
   return absl::Milliseconds(n);
 }
 
+class FakeReporter : public Reporter {
+ public:
+  void OnProgress(const TrainProgress&) override {}
+  void OnEpoch(const EpochSummary&) override {}
+  void OnIncident(const PartnerIncident&) override {}
+  void OnRingTrouble(uint64_t step, const absl::Status& why) override {
+    troubles.push_back(absl::StrCat(step, ": ", why.message()));
+  }
+  std::vector<std::string> troubles;
+};
+
 // All parts of a step in one object: they write down what is called and let time pass.
 class FakeWorld : public BatchSource, public SampleRing, public Network, public ExchangeStrategy {
  public:
@@ -52,7 +63,7 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
   }
   absl::Status Commit() override {
     Called("Commit", Ms(4));
-    return absl::OkStatus();
+    return commit_status;
   }
   absl::Status Drain(absl::Time) override { return absl::OkStatus(); }
   TradeStats stats() const override { return {}; }
@@ -113,6 +124,7 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
     parts.phases = &timer;
     parts.clock = &clock;
     parts.metrics = &metrics;
+    parts.reporter = &reporter;
     parts.total_steps = total;
     return StepLoop(parts);
   }
@@ -123,6 +135,8 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
   std::vector<int32_t> labels = {0, 1};
   std::vector<int64_t> slots = {5, 9};
   double loss_sum = 3;
+  absl::Status commit_status;
+  FakeReporter reporter;
   ExchangeStats exchange_stats;
   std::vector<std::string> calls;
 
@@ -262,6 +276,27 @@ TEST(StepLoop, NonFiniteLossEndsTheRunBeforeAnythingIsExchanged) {
     EXPECT_THAT(f.world.calls, ::testing::Not(::testing::Contains("backward0")));
     EXPECT_EQ(f.sink.nonfinite, 1);
   }
+}
+
+TEST(StepLoop, ALostRingNeighbourIsReportedAndTrainingGoesOn) {
+  for (const absl::Status& trouble :
+       {absl::UnavailableError("worker b is gone"), absl::DataLossError("trade 3 is damaged")}) {
+    Fixture f;
+    f.world.commit_status = trouble;
+    StepLoop loop = f.world.MakeLoop(f.timer, f.sink, 2);
+    f.timer.Start();
+    EXPECT_TRUE(loop.Step(0).ok());
+    EXPECT_THAT(f.world.reporter.troubles, ElementsAre(absl::StrCat("0: ", trouble.message())));
+  }
+}
+
+TEST(StepLoop, AMistakeOfTheLoopItselfIsNotTolerated) {
+  Fixture f;
+  f.world.commit_status = absl::InvalidArgumentError("slot 7 does not exist");
+  StepLoop loop = f.world.MakeLoop(f.timer, f.sink, 2);
+  f.timer.Start();
+  EXPECT_EQ(loop.Step(0).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(f.world.reporter.troubles.empty());
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ class Recorder : public Reporter {
   }
   void OnEpoch(const EpochSummary& e) override { epochs.push_back(e); }
   void OnIncident(const PartnerIncident& i) override { incidents.push_back(i); }
+  void OnRingTrouble(uint64_t, const absl::Status& why) override { troubles.push_back(why); }
+  std::vector<absl::Status> troubles;
   std::vector<TrainProgress> progress;
   std::vector<EpochSummary> epochs;
   std::vector<PartnerIncident> incidents;
