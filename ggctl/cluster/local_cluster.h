@@ -30,8 +30,9 @@ struct LocalClusterOptions {
   bool keep_logs = false;  // leave the private folder behind
   int workers = 1;
   int threads = 0;  // compute threads of a worker; 0 = its share of the CPUs this process may use
-  double lease_seconds = 10;
-  double heartbeat_seconds = 1;
+  double lease_seconds =
+      5;  // a frozen worker is reported within ten seconds, a starved one is not given up
+  double heartbeat_seconds = 0.5;
 };
 
 struct LocalProcess {

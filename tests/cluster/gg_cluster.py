@@ -27,6 +27,7 @@ metadata:
 spec:
   model: {{name: mlp, hidden: [32]}}
   data: {{format: synthetic, shape: [1, 12, 12], classes: 10, train_samples: {samples}, test_samples: 200}}
+  learning_rate: {{base: 0.05}}
   train: {{epochs: {epochs}, batch_size: 16}}
   workers: {{min: 1, max: 1}}
 """
