@@ -20,7 +20,7 @@ KEEP = ("state", "workers", "steps", "epochs", "test_accuracy", "replica_accurac
 
 
 def measure(args, settings):
-    command = [str(ROOT / "build/release/bin/ggctl"), "local", "run", "-f", str(args.job), "-o", "json",
+    command = [str(args.bin / "ggctl"), "local", "run", "-f", str(args.job), "-o", "json",
                "--workers", str(settings["workers"])]
     for path, value in settings.items():
         if path != "workers":
@@ -94,6 +94,7 @@ def main():
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--workers", type=lambda text: [int(p) for p in text.split(",")])
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the binaries")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true", help="one epoch, one seed, a tenth of the data")
     parser.add_argument("-o", dest="output", choices=["json", "table"], default="table")

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/status.h"
@@ -24,6 +26,19 @@ namespace {
 constexpr absl::Duration kReconnect = absl::Seconds(1);
 constexpr int kMaxMessageBytes = 64 << 20;  // a list of many jobs
 
+// Whether the server ended the call, rather than the connection to it. Nothing else that the client
+// sees tells the two apart.
+bool SentByServer(const grpc::ClientContext& context) {
+  return absl::StrContains(context.debug_error_string(), "received from peer");
+}
+
+// gRPC's own text for a server that ends a call without a word is the name of the code.
+bool SaysNothing(absl::string_view message) {
+  return std::all_of(message.begin(), message.end(), [](char c) {
+    return absl::ascii_isupper(static_cast<unsigned char>(c)) || c == '_';
+  });
+}
+
 }  // namespace
 
 JobClient::JobClient(const std::string& server, absl::Duration timeout)
@@ -37,11 +52,29 @@ JobClient::JobClient(const std::string& server, absl::Duration timeout)
       grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments));
 }
 
+JobClient::RunningCall::RunningCall(JobClient* client, grpc::ClientContext* context)
+    : client_(client), context_(context) {
+  MutexLock lock(&client_->mu_);
+  started_ = !client_->shut_down_;
+  if (started_) client_->running_.insert(context_);
+}
+
+JobClient::RunningCall::~RunningCall() {
+  MutexLock lock(&client_->mu_);
+  client_->running_.erase(context_);
+}
+
+void JobClient::Shutdown() {
+  MutexLock lock(&mu_);
+  shut_down_ = true;
+  for (grpc::ClientContext* context : running_) context->TryCancel();
+}
+
 absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& context,
                       const std::string& server) {
   if (status.ok()) return absl::OkStatus();
   std::string message = status.error_message();
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && !SentByServer(context)) {
     message = absl::StrCat("cannot reach the coordinator at ", server, " (", message,
                            "); is it running? Name another with --server or GGCTL_SERVER");
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
@@ -50,6 +83,11 @@ absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& con
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     message = absl::StrCat("the server at ", server,
                            " does not offer this call; is it a gg-coordinator of this version?");
+  } else if (SaysNothing(message)) {
+    message = absl::StrCat("the coordinator at ", server, " ended the call without a reason",
+                           status.error_code() == grpc::StatusCode::CANCELLED
+                               ? "; it may be shutting down"
+                               : "; its log may tell more");
   }
   absl::Status out(static_cast<absl::StatusCode>(status.error_code()), message);
   const auto& trailers = context.GetServerTrailingMetadata();
@@ -76,6 +114,15 @@ std::string NewRequestId() {
                       absl::Hex(UniqueBits(), absl::kZeroPad16));
 }
 
+template <typename Request, typename Response>
+absl::Status JobClient::CallOnce(
+    grpc::Status (v1::JobService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+    grpc::ClientContext* context, const Request& request, Response* response) {
+  const RunningCall running(this, context);
+  if (!running.started()) return absl::CancelledError("the client was shut down");
+  return FromGrpc(((*stub_).*method)(context, request, response), *context, server_);
+}
+
 // All calls are safe to repeat: reads, a submit with its request id, a cancel that changes nothing
 // the second time.
 template <typename Request, typename Response>
@@ -88,14 +135,13 @@ absl::Status JobClient::Call(grpc::Status (v1::JobService::Stub::*method)(grpc::
   {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
-    first = FromGrpc(((*stub_).*method)(&context, request, response), context, server_);
+    first = CallOnce(method, &context, request, response);
     if (!absl::IsUnavailable(first)) return first;
   }
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
   context.set_deadline(absl::ToChronoTime(std::min(deadline, absl::Now() + kReconnect)));
-  const absl::Status second =
-      FromGrpc(((*stub_).*method)(&context, request, response), context, server_);
+  const absl::Status second = CallOnce(method, &context, request, response);
   // "did not answer in time" would hide that nobody listens.
   return absl::IsDeadlineExceeded(second) ? first : second;
 }

@@ -7,13 +7,16 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/spec/job_spec.h"
 #include "core/spec/validate.h"
+#include "core/sync.h"
 #include "gossipgrad/v1/job_service.grpc.pb.h"
 
 namespace gg {
@@ -36,6 +39,25 @@ class JobClient {
   const std::string& server() const { return server_; }
   absl::Duration timeout() const { return timeout_; }
 
+  // Ends all running calls with kCancelled and lets none begin: for a thread that must be joined.
+  void Shutdown();
+
+  // A call that Shutdown() ends, for as long as this object lives. When `started()` is false the
+  // call must not be made.
+  class RunningCall {
+   public:
+    RunningCall(JobClient* client, grpc::ClientContext* context);
+    ~RunningCall();
+    RunningCall(const RunningCall&) = delete;
+    RunningCall& operator=(const RunningCall&) = delete;
+    bool started() const { return started_; }
+
+   private:
+    JobClient* const client_;
+    grpc::ClientContext* const context_;
+    bool started_ = false;
+  };
+
  private:
   template <typename Request, typename Response>
   absl::Status Call(grpc::Status (gossipgrad::v1::JobService::Stub::*method)(grpc::ClientContext*,
@@ -43,12 +65,21 @@ class JobClient {
                                                                              Response*),
                     const Request& request, Response* response);
 
+  template <typename Request, typename Response>
+  absl::Status CallOnce(grpc::Status (gossipgrad::v1::JobService::Stub::*method)(
+                            grpc::ClientContext*, const Request&, Response*),
+                        grpc::ClientContext* context, const Request& request, Response* response);
+
   const std::string server_;
   const absl::Duration timeout_;
+  Mutex mu_;
+  bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
+  std::unordered_set<grpc::ClientContext*> running_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<gossipgrad::v1::JobService::Stub> stub_;
 };
 
-// Message and code of a finished call; a connection error says which server and what to try.
+// Message and code of a finished call. A connection error says which server and what to try; what
+// the server itself said stays as it is; the bare name of a code becomes a sentence.
 absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& context,
                       const std::string& server);
 

@@ -17,11 +17,19 @@ namespace gg {
 
 namespace v1 = gossipgrad::v1;
 
+namespace {
+
+// Unanswered for this long is told; shorter is a busy machine.
+constexpr absl::Duration kToldAfter = absl::Seconds(3);
+
+}  // namespace
+
 ExitCode FollowJob(Session& session, Signals* signals, JobClient* client, const std::string& name,
                    const FollowOptions& options, v1::Job* last) {
   JobFollower follower(client, name);
   const auto view = MakeProgressView(session.err_terminal, session.err);
   const absl::Time deadline = absl::Now() + options.timeout;
+  bool told_silent = false;
   while (true) {
     const int signal =
         signals->Wait(std::min(deadline - absl::Now(), absl::Seconds(1)), follower.fd());
@@ -32,6 +40,16 @@ ExitCode FollowJob(Session& session, Signals* signals, JobClient* client, const 
       if (options.progress) view->Update(*last, now);
     } else if (options.progress) {
       view->Tick(now);
+    }
+    if (!told_silent && update.silent >= kToldAfter) {
+      told_silent = true;
+      view->Finish();
+      session.Warn(
+          absl::StrCat("the coordinator at ", client->server(), " does not answer; still trying"));
+    } else if (told_silent && update.silent == absl::ZeroDuration()) {
+      told_silent = false;
+      view->Finish();
+      session.Hint("the coordinator answers again");
     }
     if (update.ended) {
       view->Finish();

@@ -33,6 +33,12 @@ constexpr absl::Duration kVerdict = absl::Seconds(4);
 // be for nothing.
 constexpr absl::Duration kVerdictWhenPending = absl::Milliseconds(500);
 constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+// A coordinator that answers nothing for this long is given up: frozen, not merely busy.
+constexpr absl::Duration kSilence = absl::Seconds(6);
+// Processes have less time to end in order when the coordinator no longer takes part.
+constexpr absl::Duration kStopGraceAfterSilence = absl::Seconds(2);
+// A connection that breaks tells of a death before the kernel does.
+constexpr absl::Duration kDeathAfterDisconnect = absl::Seconds(1);
 constexpr size_t kTailLines = 15;
 
 class Run {
@@ -69,7 +75,7 @@ class Run {
     ExitCode code = StartAndTrain();
     view_->Finish();
     client_.reset();  // an open connection would hold up the coordinator's shutdown
-    cluster_->Stop(kStopGrace);
+    cluster_->Stop(silent_ ? kStopGraceAfterSilence : kStopGrace);
     if (!outcome_.culprit.empty() && code != ExitCode::kOk) ShowTail();
     if (options_.keep_logs)
       session_.Hint(absl::StrCat("logs and store are in ", cluster_->folder()));
@@ -92,6 +98,7 @@ class Run {
     client_.emplace(cluster_->address(), kCallTimeout);
     auto job = client_->Submit(spec_, NewRequestId(), /*validate_only=*/false);
     if (!job.ok()) {
+      if (LostCoordinator(job.status())) return CoordinatorLost(job.status());
       NoteDeaths();
       outcome_.state = "Failed";
       outcome_.reason = std::string(job.status().message());
@@ -121,10 +128,8 @@ class Run {
         verdict_deadline = now + (pending ? kVerdictWhenPending : kVerdict);
       }
       if (!cluster_->coordinator_runs()) return CoordinatorDied();
-      if (update.ended) {
-        return Failed(ExitCode::kUnavailable,
-                      absl::StrCat("lost sight of the job: ", update.status.message()));
-      }
+      if (update.ended) return CoordinatorLost(update.status);
+      if (update.silent >= kSilence) return CoordinatorSilent();
       if (now >= verdict_deadline) return Failed(ExitCode::kJobFailed, outcome_.culprit);
     }
   }
@@ -144,6 +149,32 @@ class Run {
       if (!outcome_.culprit.empty()) session_.Hint(absl::StrCat("  ", outcome_.culprit));
     }
     return ExitCodeOf(outcome_.job);
+  }
+
+  static bool LostCoordinator(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+           absl::IsCancelled(status);
+  }
+
+  // A call to the coordinator ended with `status`: because it died, because it is frozen, or for
+  // what it says.
+  ExitCode CoordinatorLost(const absl::Status& status) {
+    const absl::Time deadline = RealClock().Now() + kDeathAfterDisconnect;
+    while (RealClock().Now() < deadline) {
+      NoteDeaths();
+      if (!cluster_->coordinator_runs()) return CoordinatorDied();
+      if (absl::IsDeadlineExceeded(status)) return CoordinatorSilent();
+      if (Signals::IsStop(signals_.Wait(absl::Milliseconds(50)))) return Interrupted();
+    }
+    return Failed(ExitCode::kUnavailable,
+                  absl::StrCat("lost sight of the job: ", status.message()));
+  }
+
+  ExitCode CoordinatorSilent() {
+    silent_ = true;
+    SetCulprit(*cluster_->processes().front());
+    absl::StrAppend(&outcome_.culprit, " does not answer");
+    return Failed(ExitCode::kUnavailable, absl::StrCat("the ", outcome_.culprit));
   }
 
   ExitCode CoordinatorDied() {
@@ -207,6 +238,7 @@ class Run {
   std::optional<JobClient> client_;
   RunOutcome outcome_;
   std::string culprit_log_, culprit_name_;
+  bool silent_ = false;  // the coordinator froze
 };
 
 }  // namespace

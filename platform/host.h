@@ -24,8 +24,16 @@ std::string BootId();
 // read.
 std::string ExecutableFolder();
 
-// Whether `listen` ("host:port", port 0 .. 65535, an IPv6 address in brackets) can be reached from
-// this machine only. kInvalidArgument: not of that form.
+struct HostPort {
+  std::string host;  // an IPv6 address without its brackets
+  int port = 0;
+};
+
+// "host:port", port 0 .. 65535, an IPv6 address in brackets. kInvalidArgument: not of that form.
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text);
+
+// Whether `listen` (as for ParseHostPort) can be reached from this machine only: localhost, [::1] or
+// a numeric address of 127.0.0.0/8. kInvalidArgument: not of that form.
 absl::StatusOr<bool> IsLoopback(absl::string_view listen);
 
 // For names that must differ from those of every other process and start; nothing that a job

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared by the scripts of this folder; sourced, with the project's root as working directory.
 
+# Two checkouts of the same sources share what they have compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=include_file_ctime,include_file_mtime,time_macros
+
 # say WORDS...: one line about what happens now.
 say() { printf '\n== %s\n' "$*"; }
 

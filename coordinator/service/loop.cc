@@ -14,6 +14,15 @@ namespace {
 namespace v1 = gossipgrad::v1;
 
 constexpr char kGoingDown[] = "the coordinator is shutting down";
+constexpr char kNotServing[] = "the coordinator is not serving";
+
+// A disk that is full keeps its own code: it is no sign of an unreachable coordinator.
+absl::Status CannotWrite(const JobStore& store, const absl::Status& cause) {
+  const bool full = absl::IsResourceExhausted(cause);
+  return absl::Status(full ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable,
+                      absl::StrCat("the coordinator's store ", store.name(), " cannot be written: ",
+                                   full ? "disk is full: " : "", cause.message()));
+}
 
 bool IsRequest(const Input& input) {
   return std::holds_alternative<input::SubmitJob>(input) ||
@@ -35,6 +44,7 @@ CoordinatorLoop::CoordinatorLoop(LoopOptions options, std::unique_ptr<JobStore> 
       clock_(clock),
       metrics_(metrics),
       born_(clock->Now()),
+      ready_(absl::UnavailableError(kNotServing)),
       state_(Empty(options_.cluster)),
       gauges_(metrics, options_.forget_progress),
       ids_(options_.entropy, "coordinator/job-id") {}
@@ -52,8 +62,7 @@ absl::Status CoordinatorLoop::Start() {
   while (!Handle(input::Recovered{}, now).events.empty()) {
   }
   if (!backlog_.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("store ", store_->name(), ": cannot be written; see the log"));
+    return absl::FailedPreconditionError(store_ok_.message());
   }
   last_round_ = now;
   last_round_ms_ = absl::ToUnixMillis(now);
@@ -144,15 +153,15 @@ absl::Status CoordinatorLoop::Live() const {
 }
 
 absl::Status CoordinatorLoop::Ready() const {
-  if (!ready_.load(std::memory_order_relaxed)) {
-    return absl::UnavailableError(
-        absl::StrCat("not serving, or store ", store_->name(), " cannot be written"));
+  {
+    MutexLock lock(&ready_mu_);
+    if (!ready_.ok()) return ready_;
   }
   return Live();
 }
 
 void CoordinatorLoop::Run() {
-  SetReady(true);
+  SetReady(store_ok_);
   bool stopping = false;
   while (!stopping) {
     std::deque<Item> items;
@@ -169,7 +178,7 @@ void CoordinatorLoop::Run() {
     }
     GoRound(std::move(items));
   }
-  SetReady(false);
+  SetReady(absl::UnavailableError(kNotServing));
   SayGoodbye();
 }
 
@@ -177,7 +186,7 @@ void CoordinatorLoop::GoRound(std::deque<Item> items) {
   const absl::Time began = clock_->Now();
   const absl::Duration stalled = began - last_round_ - options_.tick;
   for (Item& item : items) item.work(Advance(item.arrived));
-  if (!backlog_.empty()) FlushBacklog();
+  if (!store_ok_.ok()) ProbeStore();
   const absl::Time now = Advance(clock_->Now());
   input::Tick tick{std::max(stalled, absl::ZeroDuration())};
   while (!Handle(tick, now).events.empty()) tick.stalled = absl::ZeroDuration();
@@ -203,8 +212,8 @@ Decision CoordinatorLoop::Handle(const Input& input, absl::Time now) {
     const absl::Status stored = Persist(durable, IsRequest(input));
     if (!stored.ok()) {
       Decision refused;
-      refused.status = absl::UnavailableError(
-          absl::StrCat("nothing was changed, try again: ", stored.message()));
+      refused.status =
+          absl::Status(stored.code(), absl::StrCat(stored.message(), "; nothing was changed"));
       return refused;
     }
   }
@@ -217,25 +226,48 @@ Decision CoordinatorLoop::Handle(const Input& input, absl::Time now) {
 
 absl::Status CoordinatorLoop::Persist(const std::vector<Event>& events, bool is_request) {
   if (!backlog_.empty()) FlushBacklog();
-  absl::Status status = absl::UnavailableError("earlier changes wait for the store");
   if (backlog_.empty()) {
     const absl::Time began = clock_->Now();
-    status = store_->Append(events);
+    NoteStore(store_->Append(events));
     metrics_->Observe(HistogramId::kStoreCommit, absl::ToDoubleSeconds(clock_->Now() - began));
   }
-  if (status.ok()) return status;
-  if (is_request) return status;
-  options_.log(true, absl::StrCat(status.message(), "; kept in memory until it works again"));
+  if (store_ok_.ok()) return absl::OkStatus();
+  if (is_request) return store_ok_;
   backlog_.insert(backlog_.end(), events.begin(), events.end());
-  SetReady(false);
   return absl::OkStatus();
 }
 
 void CoordinatorLoop::FlushBacklog() {
-  if (!store_->Append(backlog_).ok()) return;
-  options_.log(false, absl::StrCat(backlog_.size(), " changes reached the store after all"));
-  backlog_.clear();
-  SetReady(true);
+  const absl::Status status = store_->Append(backlog_);
+  if (status.ok()) {
+    options_.log(false, absl::StrCat(backlog_.size(), " changes reached the store after all"));
+    backlog_.clear();
+  }
+  NoteStore(status);
+}
+
+void CoordinatorLoop::ProbeStore() {
+  if (clock_->Now() < next_probe_) return;
+  if (backlog_.empty()) {
+    NoteStore(store_->Probe());
+  } else {
+    FlushBacklog();
+  }
+  next_probe_ = clock_->Now() + options_.probe_interval;
+}
+
+void CoordinatorLoop::NoteStore(const absl::Status& status) {
+  const absl::Status now = status.ok() ? status : CannotWrite(*store_, status);
+  if (now == store_ok_) return;
+  store_ok_ = now;
+  if (now.ok()) {
+    options_.log(false, absl::StrCat("the coordinator's store ", store_->name(), " works again"));
+  } else {
+    options_.log(true, absl::StrCat(now.message(),
+                                    "; requests are refused, what happens to running jobs is kept "
+                                    "in memory until it works again"));
+  }
+  SetReady(now);
 }
 
 void CoordinatorLoop::Carry(const Command& command) {
@@ -305,8 +337,14 @@ void CoordinatorLoop::SayGoodbye() {
   watchers_.clear();
 }
 
-void CoordinatorLoop::SetReady(bool ready) {
-  if (ready_.exchange(ready) != ready) options_.on_ready(ready);
+void CoordinatorLoop::SetReady(const absl::Status& ready) {
+  bool changed = false;
+  {
+    MutexLock lock(&ready_mu_);
+    changed = ready_.ok() != ready.ok();
+    ready_ = ready;
+  }
+  if (changed) options_.on_ready(ready.ok());
 }
 
 }  // namespace gg

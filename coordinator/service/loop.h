@@ -38,8 +38,9 @@ struct LoopOptions {
   absl::Duration tick = absl::Milliseconds(100);
   absl::Duration watch_interval = absl::Milliseconds(200);  // between two messages to one watcher
   absl::Duration register_timeout = absl::Seconds(10);      // from opening a stream to Register
-  size_t queue_max = 20000;                                 // closures; more are refused
-  size_t streams_max = 4096;                                // worker streams, and as many watchers
+  absl::Duration probe_interval = absl::Seconds(1);  // between two looks at a store that failed
+  size_t queue_max = 20000;                          // closures; more are refused
+  size_t streams_max = 4096;                         // worker streams, and as many watchers
   // One line of log; must not block for long.
   std::function<void(bool warning, absl::string_view line)> log = [](bool, absl::string_view) {};
   // A job's series of kJobProgress is not needed any more.
@@ -78,7 +79,7 @@ class CoordinatorLoop {
 
   // OK while the thread goes round.
   absl::Status Live() const;
-  // OK when live and everything decided is in the store.
+  // OK when live and the store could be written the last time; else says why not.
   absl::Status Ready() const;
   const LoopOptions& options() const { return options_; }
   absl::Duration Uptime() const { return clock_->Now() - born_; }
@@ -109,11 +110,15 @@ class CoordinatorLoop {
   Decision Handle(const Input& input, absl::Time now);
   absl::Status Persist(const std::vector<Event>& events, bool is_request);
   void FlushBacklog();
+  // Looks from time to time whether a store that failed works again.
+  void ProbeStore();
+  // One line of log and a change of readiness when the store fails or works again.
+  void NoteStore(const absl::Status& status);
   void Carry(const Command& command);
   void ShowWatchers(absl::Time now);
   void DropSilentSessions(absl::Time now);
   void SayGoodbye();
-  void SetReady(bool ready);
+  void SetReady(const absl::Status& ready);
   absl::Time Advance(absl::Time time);
 
   const LoopOptions options_;
@@ -124,14 +129,18 @@ class CoordinatorLoop {
 
   std::atomic<uint64_t> last_session_{0};
   std::atomic<int64_t> last_round_ms_{0};
-  std::atomic<bool> ready_{false};
 
   Monitor monitor_;
   std::deque<Item> queue_ ABSL_GUARDED_BY(monitor_.mu);
   bool stopping_ ABSL_GUARDED_BY(monitor_.mu) = false;
   bool closed_ ABSL_GUARDED_BY(monitor_.mu) = true;
 
+  mutable Mutex ready_mu_;
+  absl::Status ready_ ABSL_GUARDED_BY(ready_mu_);
+
   // Of the loop thread.
+  absl::Status store_ok_;  // as of the last write
+  absl::Time next_probe_ = absl::InfinitePast();
   ClusterState state_;
   Gauges gauges_;
   Rng ids_;

@@ -103,6 +103,13 @@ struct Applier {
       job->progress.step = job->progress.total_steps = e.result->steps;
       job->progress.epoch = e.result->epochs;
       job->progress.eta_seconds = 0;
+      // From the result, not from the members: a restarted coordinator has the former only.
+      if (!e.result->train_loss.empty()) job->progress.loss = e.result->train_loss.back();
+      if (!e.result->epoch_test_accuracy.empty()) {
+        job->progress.test_accuracy = e.result->epoch_test_accuracy.back();
+      }
+      job->progress.samples_per_second = e.result->samples_per_second;
+      job->progress.comm_wait_ratio = e.result->comm_wait_ratio;
     }
     for (Rank rank = 0; rank < static_cast<Rank>(job->members.size()); ++rank) {
       JobMember& member = job->members[rank];

@@ -31,6 +31,10 @@ class JobStore {
   // written by a newer version.
   virtual absl::Status Replay(absl::FunctionRef<absl::Status(const Event&)> visit) = 0;
 
+  // Whether Append would work again, found out by writing something durable that leaves no trace.
+  // Errors as Append. May take as long as an Append.
+  virtual absl::Status Probe() = 0;
+
   // Size on disk (or in memory), for the metric.
   virtual int64_t Bytes() const = 0;
   // For messages: the file's path or "memory".

@@ -39,6 +39,7 @@ class MemoryStore final : public JobStore {
     return absl::OkStatus();
   }
 
+  absl::Status Probe() override { return absl::OkStatus(); }
   int64_t Bytes() const override {
     int64_t bytes = 0;
     for (const Row& row : rows_) bytes += static_cast<int64_t>(row.bytes.size());

@@ -2,6 +2,7 @@
 #include "coordinator/store/sqlite_store.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -38,9 +39,12 @@ absl::Status Error(sqlite3* db, int code, absl::string_view path, absl::string_v
   const int primary = code & 0xff;
   std::string text = absl::StrCat("store ", path, ": ", doing, ": ",
                                   db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
-  const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
-  if (system != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR)) {
-    absl::StrAppend(&text, " (", std::strerror(system), ")");
+  // Only these set it; after others it is that of an earlier call.
+  const bool has_system = primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR;
+  const int system = db != nullptr && has_system ? sqlite3_system_errno(db) : 0;
+  if (system != 0) absl::StrAppend(&text, " (", std::strerror(system), ")");
+  if (primary == SQLITE_FULL || system == ENOSPC || system == EDQUOT) {
+    return absl::ResourceExhaustedError(absl::StrCat(text, ": make room on the disk"));
   }
   switch (primary) {
     case SQLITE_BUSY:
@@ -51,16 +55,14 @@ absl::Status Error(sqlite3* db, int code, absl::string_view path, absl::string_v
     case SQLITE_CORRUPT:
       return absl::DataLossError(absl::StrCat(
           text, ": not a coordinator's store, or damaged; move it away or restore a copy"));
-    case SQLITE_FULL:
-      return absl::ResourceExhaustedError(absl::StrCat(text, ": make room on the disk"));
     case SQLITE_CANTOPEN:
       return absl::NotFoundError(
           absl::StrCat(text, ": the folder must exist and be writable for this user"));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return absl::PermissionDeniedError(
-          absl::StrCat(text, ": the file and its folder must be writable for this user"));
+      return absl::PermissionDeniedError(absl::StrCat(
+          text, ": read-only: the file and its folder must be writable for this user"));
     default:
       return absl::UnavailableError(text);
   }
@@ -85,16 +87,18 @@ class SqliteStore final : public JobStore {
 
   absl::Status Append(absl::Span<const Event> events) override {
     if (events.empty()) return absl::OkStatus();
-    GG_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
-    absl::Status status;
-    for (const Event& event : events) {
-      status = Insert(event);
-      if (!status.ok()) break;
-    }
-    if (status.ok()) status = Run("COMMIT");
-    // A failed COMMIT leaves the transaction open; some errors have ended it already.
-    if (!status.ok() && sqlite3_get_autocommit(db_.get()) == 0) Run("ROLLBACK").IgnoreError();
-    return status;
+    return InTransaction([&] {
+      for (const Event& event : events) GG_RETURN_IF_ERROR(Insert(event));
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Probe() override {
+    return InTransaction([&] {
+      GG_RETURN_IF_ERROR(
+          Run("INSERT INTO events (job_id, kind, body) VALUES ('/probe', 0, zeroblob(16384))"));
+      return Run("DELETE FROM events WHERE job_id = '/probe'");
+    });
   }
 
   absl::Status Replay(absl::FunctionRef<absl::Status(const Event&)> visit) override {
@@ -142,6 +146,15 @@ class SqliteStore final : public JobStore {
                        kStoreSchemaVersion, ": use the version that wrote it, or a newer one"));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status InTransaction(absl::FunctionRef<absl::Status()> body) {
+    GG_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
+    absl::Status status = body();
+    if (status.ok()) status = Run("COMMIT");
+    // A failed COMMIT leaves the transaction open; some errors have ended it already.
+    if (!status.ok() && sqlite3_get_autocommit(db_.get()) == 0) Run("ROLLBACK").IgnoreError();
+    return status;
   }
 
   absl::Status Insert(const Event& event) {
@@ -197,11 +210,22 @@ class SqliteStore final : public JobStore {
 
 absl::StatusOr<std::unique_ptr<JobStore>> OpenSqliteStore(const SqliteStoreOptions& options) {
   if (options.path.empty()) return absl::InvalidArgumentError("store: the path is empty");
+  struct stat found {};
+  if (stat(options.path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "store ", options.path, ": is not a regular file; name one, or one that is to be made"));
+  }
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(options.path.c_str(), &raw,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   Db db(raw);
   if (code != SQLITE_OK) return Error(raw, code, options.path, "opening");
+  // SQLite opens a file that it may not write for reading, without a word.
+  if (sqlite3_db_readonly(raw, "main") == 1) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("store ", options.path,
+                     ": is read-only: the file and its folder must be writable for this user"));
+  }
   sqlite3_busy_timeout(raw, static_cast<int>(absl::ToInt64Milliseconds(options.busy_timeout)));
   auto store = std::make_unique<SqliteStore>(options.path, std::move(db));
   GG_RETURN_IF_ERROR(store->Initialise());

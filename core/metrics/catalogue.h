@@ -27,7 +27,6 @@ namespace gg {
   X(kTradedSamples, "traded_samples_total", "Samples handed to or taken from a neighbour, by direction.", "direction", "worker") \
   X(kTradesLate, "trades_late_total", "Sample trades that had not arrived when they were due.", "", "worker")        \
   X(kDataStallSeconds, "data_stall_seconds_total", "Time the training loop waited for its next batch.", "", "worker") \
-  X(kBadRecords, "bad_records_total", "Records of the data set that were refused.", "", "worker")                    \
   X(kJobsFinished, "jobs_finished_total", "Jobs that ended, by state.", "state", "coordinator")                      \
   X(kLeasesExpired, "leases_expired_total", "Workers given up because their lease ran out.", "", "coordinator")      \
   X(kGrpcHandled, "grpc_handled_total", "RPCs finished on the coordinator, by method and code.", "method_code", "coordinator") \
@@ -36,13 +35,11 @@ namespace gg {
 #define GG_GAUGES(X)                                                                                                 \
   X(kLoss, "loss", "Training loss of the last step (mean over its batch).", "", "worker")                            \
   X(kLearningRate, "learning_rate", "Learning rate of the last step.", "", "worker")                           \
-  X(kGradNorm, "grad_norm", "Euclidean norm of the last step's gradient, where it is computed.", "", "worker")      \
   X(kEpoch, "epoch", "Epochs finished, with the fraction of the current one.", "", "worker")                         \
   X(kRank, "rank", "Rank inside the view, -1 when in none.", "", "worker")                                           \
   X(kViewNumber, "view_number", "Number of the view in force.", "", "both")                                          \
   X(kGossipPartnerDistance, "gossip_partner_distance", "Norm of own minus partner's payload at the last exchange.", "", "worker") \
   X(kGossipRound, "gossip_round", "Rounds of the partner schedule begun.", "", "worker")                             \
-  X(kDataQueueDepth, "data_queue_depth", "Batches that are ready and not yet used.", "", "worker")                   \
   X(kTestAccuracy, "test_accuracy_ratio", "Share of test samples classified right at the last evaluation.", "", "worker") \
   X(kCoordinatorConnected, "coordinator_connected", "1 while the control stream stands.", "", "worker")              \
   X(kJobs, "jobs", "Jobs by state.", "state", "coordinator")                                                         \

@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -32,6 +34,10 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("\"", text.substr(0, kShown), text.size() > kShown ? "..." : "", "\"");
 }
 
+bool IsHex(absl::string_view text) {
+  return text.find_first_of("xX") != absl::string_view::npos;
+}
+
 // Whole numbers only, in plain decimal; "1_000" and "1e3" are refused with a hint rather than read
 // differently.
 template <typename T>
@@ -41,12 +47,13 @@ absl::StatusOr<T> ParseInteger(absl::string_view text, absl::string_view wanted)
   T value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range) {
-    return absl::InvalidArgumentError(absl::StrCat(Quoted(text), " is too large"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Quoted(text), absl::StartsWith(digits, "-") ? " is too small" : " is too large"));
   }
   if (error != std::errc() || end != digits.data() + digits.size()) {
     double d = 0;
     const bool whole = absl::SimpleAtod(digits, &d) && std::isfinite(d) && std::floor(d) == d &&
-                       std::fabs(d) < 1e15;
+                       std::fabs(d) < 1e15 && !IsHex(digits) && (std::is_signed_v<T> || d >= 0);
     return absl::InvalidArgumentError(
         absl::StrCat("expected ", wanted, ", got ", Quoted(text),
                      whole ? absl::StrCat("; write ", static_cast<int64_t>(d)) : ""));
@@ -56,8 +63,9 @@ absl::StatusOr<T> ParseInteger(absl::string_view text, absl::string_view wanted)
 
 absl::StatusOr<double> ParseFloat(absl::string_view text) {
   double value = 0;
-  // SimpleAtod also takes "inf" and "nan", which no field means.
-  if (!absl::SimpleAtod(absl::StripAsciiWhitespace(text), &value) || !std::isfinite(value)) {
+  // SimpleAtod also takes "inf" and "nan", which no field means, and hexadecimal forms.
+  if (IsHex(text) || !absl::SimpleAtod(absl::StripAsciiWhitespace(text), &value) ||
+      !std::isfinite(value)) {
     return absl::InvalidArgumentError(absl::StrCat("expected a number, got ", Quoted(text)));
   }
   return value;
@@ -119,6 +127,20 @@ absl::string_view FieldTypeName(FieldType type) {
 
 bool Range::Contains(double v) const {
   return (min_open ? v > min : v >= min) && (max_open ? v < max : v <= max);
+}
+
+bool Range::ContainsWhole(int64_t v) const {
+  // Bounds of whole numbers are whole, and below 2^63 in size.
+  constexpr double kEnd = 9.2e18;
+  if (min > -kEnd) {
+    const int64_t low = static_cast<int64_t>(min);
+    if (min_open ? v <= low : v < low) return false;
+  }
+  if (max < kEnd) {
+    const int64_t high = static_cast<int64_t>(max);
+    if (max_open ? v >= high : v > high) return false;
+  }
+  return true;
 }
 
 std::string Range::ToString() const {

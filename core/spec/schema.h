@@ -42,7 +42,9 @@ struct Range {
   bool min_open = false;
   bool max_open = false;
   bool Contains(double v) const;  // false for NaN
-  std::string ToString() const;   // "0 <= value < 1", "" when unbounded
+  // The same for whole numbers, of which a double does not hold every one.
+  bool ContainsWhole(int64_t v) const;
+  std::string ToString() const;  // "0 <= value < 1", "" when unbounded
 };
 
 struct Field {

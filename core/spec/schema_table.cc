@@ -147,7 +147,8 @@ const std::vector<Field>& FieldTable() {
       Int("spec.exchange.average_every", GG_REF(exchange.average_every), "steps",
           From(0, kMaxCount), "An exact average over all workers every N steps. 0 = never."),
       Float("spec.exchange.deadline_seconds", GG_REF(exchange.deadline_seconds), "seconds",
-            Above(0, 3600), "How long a step waits for its partner before it goes on without it."),
+            From(0.001, 3600),
+            "How long a step waits for its partner before it goes on without it."),
       Int("spec.exchange.bucket_bytes", GG_REF(exchange.bucket_bytes), "bytes", From(0, 1 << 30),
           "Adjacent layers are sent together up to this size. 0 = each layer on its own."),
       Bool("spec.exchange.final_average", GG_REF(exchange.final_average),
@@ -176,7 +177,7 @@ const std::vector<Field>& FieldTable() {
       Choice("spec.workers.transport", GG_REF(workers.transport), {"auto", "grpc"},
              "What the exchange runs over. auto: the fastest that works between the workers."),
       Float("spec.workers.start_timeout_seconds", GG_REF(workers.start_timeout_seconds), "seconds",
-            Above(0, 86400),
+            From(0.1, 86400),
             "Time from the choice of workers until all of them have loaded data and built the "
             "network."),
   };

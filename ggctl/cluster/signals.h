@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signals as events in a loop. Blocks SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH for this thread
-// and all threads made later, and reads them from a descriptor. Make one early in main, before any
+// Signals as events in a loop. Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD and SIGWINCH for
+// this thread and all threads made later, and reads them from a descriptor. Make one early in main, before any
 // thread exists. Thread-safety: thread-compatible; one per process at a time.
 #ifndef GOSSIPGRAD_GGCTL_CLUSTER_SIGNALS_H_
 #define GOSSIPGRAD_GGCTL_CLUSTER_SIGNALS_H_
@@ -23,9 +23,9 @@ class Signals {
   // the number of the signal, or 0.
   int Wait(absl::Duration timeout, int other_fd = -1);
 
-  // SIGINT, SIGTERM or SIGHUP: the user wants us to end.
+  // SIGINT, SIGTERM, SIGHUP or SIGQUIT: the user wants us to end.
   static bool IsStop(int signal) {
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
   }
 
  private:

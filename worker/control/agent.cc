@@ -23,16 +23,19 @@ using gossipgrad::v1::WorkerMessage;
 using ControlStream = grpc::ClientReaderWriter<WorkerMessage, CoordinatorMessage>;
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+// A coordinator that is frozen or cut off without a word is noticed after both together.
+constexpr int kKeepaliveMs = 3000;
+constexpr int kKeepaliveTimeoutMs = 3000;
 
 absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-// Trying again does not change these answers.
+// Trying again does not change these answers. kAlreadyExists does change: the old process of this
+// worker may be gone without the coordinator having noticed yet.
 bool IsRefusal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
@@ -148,6 +151,10 @@ class StreamAgent final : public Agent {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // Each attempt really connects, instead of sharing another channel's back-off.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     const auto channel = grpc::CreateCustomChannel(options_.coordinator,
                                                    grpc::InsecureChannelCredentials(), arguments);
     if (absl::Status status = WaitForConnection(*channel); !status.ok()) return status;

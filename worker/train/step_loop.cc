@@ -54,8 +54,12 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
 
   phases.Enter(Phase::kData);
   GG_ASSIGN_OR_RETURN(const Batch batch, source.Next(step, begin + parts_.batch_deadline));
-  // Nobody reads the store now.
-  GG_RETURN_IF_ERROR(TolerateRing(parts_.ring->Commit(), step, *parts_.reporter));
+  metrics.Add(CounterId::kDataStallSeconds, absl::ToDoubleSeconds(parts_.clock->Now() - begin));
+  const auto commit = [&] {  // nobody reads the store now; what it takes is waiting for a neighbour
+    const PhaseTimer::Scope scope(phases, Phase::kCommWait);
+    return parts_.ring->Commit();
+  };
+  GG_RETURN_IF_ERROR(TolerateRing(commit(), step, *parts_.reporter));
   if (step + 1 < parts_.total_steps) source.StartNext(step + 1);  // while the network computes
   GG_RETURN_IF_ERROR(parts_.ring->Begin(batch.slots));  // copied into the batch: free to travel
   GG_RETURN_IF_ERROR(exchanging([&] { return exchange.BeginStep(step); }));
@@ -84,9 +88,6 @@ void StepLoop::CountPhases() {
     const absl::Duration total = parts_.phases->total(phase);
     parts_.metrics->Add(CounterId::kStepPhaseSeconds, absl::ToDoubleSeconds(total - counted),
                         PhaseName(phase));
-    if (phase == Phase::kData) {
-      parts_.metrics->Add(CounterId::kDataStallSeconds, absl::ToDoubleSeconds(total - counted));
-    }
     counted = total;
   }
 }

@@ -211,21 +211,27 @@ class JobTrainer final : public Trainer {
     const absl::Time deadline = c_.clock->Now() + kClosingDeadline;
     GG_RETURN_IF_ERROR(TolerateRing(Annotate(ring_->Drain(deadline), "draining the sample ring"),
                                     plan_.total_steps, *c_.reporter));
-    double distance = 0;
-    if (c_.spec.exchange.final_average) {
+    TrainingResult& r = result_;
+    Score final_score = own;  // a single replica is its own average, and its slice is the whole set
+    if (c_.size > 1 && c_.spec.exchange.final_average) {
       const absl::StatusOr<double> averaged = exchange_->AverageReplicas(deadline);
       if (!averaged.ok()) return Annotate(averaged.status(), "closing average of the replicas");
-      distance = *averaged;
-    }
-    Score final_score = own;  // a single replica is its own average, and its slice is the whole set
-    if (c_.size > 1) {
+      r.squared_distance = *averaged * *averaged;
       GG_ASSIGN_OR_RETURN(final_score, ScoreOn(OwnSlice()));
+    } else if (c_.size > 1) {
+      r.squared_distance = -1;  // there is no averaged model to measure or to score
+      final_score = Score();
     }
-    c_.metrics->Set(GaugeId::kTestAccuracy, final_score.accuracy());
-    return FillResult(own, final_score, distance);
+    c_.metrics->Set(GaugeId::kTestAccuracy,
+                    final_score.samples > 0 ? final_score.accuracy() : own.accuracy());
+    r.average_correct = static_cast<uint64_t>(final_score.correct);
+    r.average_samples = static_cast<uint64_t>(final_score.samples);
+    r.average_loss_sum = final_score.loss_sum;
+    r.replica_accuracy = own.accuracy();
+    return FillTotals();
   }
 
-  absl::Status FillResult(const Score& own, const Score& final_score, double distance) {
+  absl::Status FillTotals() {
     TrainingResult& r = result_;
     r.steps = plan_.total_steps;
     r.epochs = static_cast<double>(r.steps) / static_cast<double>(plan_.steps_per_epoch);
@@ -235,7 +241,6 @@ class JobTrainer final : public Trainer {
     r.sent_messages = totals_.messages_sent;
     r.wait_seconds = absl::ToDoubleSeconds(phases_.total(Phase::kCommWait));
     r.skipped_exchanges = totals_.exchanges_skipped;
-    r.squared_distance = distance * distance;
     // A fresh buffer is zero: the distance to it is the norm.
     GG_ASSIGN_OR_RETURN(auto zero, c_.device->Allocate(arena().size() * sizeof(float)));
     GG_ASSIGN_OR_RETURN(r.squared_parameter_norm,
@@ -245,10 +250,6 @@ class JobTrainer final : public Trainer {
       return absl::InternalError(
           "the final weights are not finite: training has diverged; lower spec.learning_rate.base");
     }
-    r.replica_accuracy = own.accuracy();
-    r.average_correct = static_cast<uint64_t>(final_score.correct);
-    r.average_samples = static_cast<uint64_t>(final_score.samples);
-    r.average_loss_sum = final_score.loss_sum;
     r.model_checksum = WeightsChecksum(arena());
     r.parameter_count = arena().parameter_count();
     r.trades_late = ring_->stats().trades_late;

@@ -145,5 +145,10 @@ std::string CaseName(const testing::TestParamInfo<Case>& param) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScheduleConformance, testing::ValuesIn(Cases()), CaseName);
 
+// Guards the guard: a schedule that began to refuse sizes would shrink the suite above in silence.
+TEST(ScheduleCases, EverySizeOfDisseminationAndEveryPowerOfTwoOfHypercube) {
+  EXPECT_EQ(Cases().size(), (64u + 7u) * 3u);
+}
+
 }  // namespace
 }  // namespace gg
