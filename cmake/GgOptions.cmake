@@ -42,8 +42,10 @@ target_compile_options(gg_compile_settings INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   # GCC 12 reports std::string::insert(0, "x") as overlapping (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# The condition is here because a target's own -fno-sanitize=thread would come before these options, and lose.
 if(GG_SANITIZE)
   target_compile_options(gg_compile_settings INTERFACE
-    -fsanitize=${GG_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:GG_NOT_INSTRUMENTED>>>:-fsanitize=${GG_SANITIZE}>
+    -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(gg_compile_settings INTERFACE -fsanitize=${GG_SANITIZE})
 endif()

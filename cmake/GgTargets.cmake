@@ -44,7 +44,7 @@ endfunction()
 # directly is compiled without that sanitizer (its mutexes are seen all the same), and everything else with it.
 function(gg_link target kind deps exts absls)
   if(GG_SANITIZE STREQUAL "thread" AND NOT kind STREQUAL "INTERFACE" AND ("grpc" IN_LIST exts OR "proto" IN_LIST deps))
-    target_compile_options(${target} PRIVATE -fno-sanitize=thread)
+    set_target_properties(${target} PROPERTIES GG_NOT_INSTRUMENTED TRUE)
   endif()
   target_link_libraries(${target} ${kind} gg_compile_settings Threads::Threads)
   foreach(dep IN LISTS deps)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggctl/cli.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,15 +10,16 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/spec/suggest.h"
 #include "ggctl/exit_code.h"
+#include "ggctl/format.h"
 #include "ggctl/session.h"
 #include "ggctl/terminal.h"
 #include "ggctl/verb.h"
+#include "platform/host.h"
 
 namespace gg {
 namespace {
@@ -28,15 +30,10 @@ struct Globals {
   std::string color = "auto";
 };
 
-// "10s", "1m30s", or plain seconds.
-bool ParseTimeout(const std::string& text, absl::Duration* out) {
-  double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds)) {
-    *out = absl::Seconds(seconds);
-  } else if (!absl::ParseDuration(text, out)) {
-    return false;
-  }
-  return *out > absl::ZeroDuration();
+// Whether whoever read our standard output has gone; that is no error of ours.
+bool ReaderIsGone() {
+  pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
 class CommandLine {
@@ -65,7 +62,7 @@ class CommandLine {
       app_.parse(reversed);
     } catch (const CLI::CallForHelp&) {
       out << Help(Deepest(&app_)) << std::flush;
-      return 0;
+      return Written(session, 0);
     } catch (const CLI::ParseError& e) {
       return Usage(session, e.what());
     }
@@ -75,14 +72,28 @@ class CommandLine {
     session.out_terminal = Terminal::Detect(STDOUT_FILENO, mode);
     session.err_terminal = Terminal::Detect(STDERR_FILENO, mode);
     session.server = globals_.server;
-    if (!ParseTimeout(globals_.request_timeout, &session.request_timeout)) {
+    if (!ParseTimeout(globals_.request_timeout, &session.request_timeout) ||
+        session.request_timeout == absl::ZeroDuration()) {
       return Usage(session, absl::StrCat("--request-timeout: expected a time such as 10s, got \"",
                                          globals_.request_timeout, "\""));
     }
-    return Dispatch(session);
+    if (const auto server = ParseHostPort(session.server); !server.ok() || server->port == 0) {
+      return Usage(session, absl::StrCat("--server: expected host:port such as ", kDefaultServer,
+                                         ", got \"", session.server, "\""));
+    }
+    return Written(session, Dispatch(session));
   }
 
  private:
+  // Output that was lost is a failure, whatever else went well.
+  static int Written(Session& session, int code) {
+    session.out->flush();
+    if (!session.out->fail() || ReaderIsGone()) return code;
+    session.Fail(ExitCode::kGeneral,
+                 "standard output could not be written whole; is its disk full?");
+    return code == 0 ? static_cast<int>(ExitCode::kGeneral) : code;
+  }
+
   void Add(const Verb& verb) {
     const std::vector<std::string> words = absl::StrSplit(verb.name, ' ');
     CLI::App* parent = &app_;

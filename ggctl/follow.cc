@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "ggctl/format.h"
 #include "ggctl/job_follower.h"
+#include "ggctl/jobfile/text.h"
 #include "ggctl/progress.h"
 
 namespace gg {
@@ -71,7 +72,7 @@ ExitCode FollowJob(Session& session, Signals* signals, JobClient* client, const 
 std::string Summary(const v1::Job& job) {
   const v1::JobResult& r = job.result();
   std::vector<std::pair<std::string, std::string>> rows = {{"state", StateName(job.state())}};
-  if (!job.reason().empty()) rows.emplace_back("reason", job.reason());
+  if (!job.reason().empty()) rows.emplace_back("reason", Printable(job.reason()));
   if (job.has_result()) {
     rows.emplace_back("trained", absl::StrCat(Thousands(static_cast<double>(r.steps())), " steps, ",
                                               absl::StrFormat("%.4g", r.epochs()), " epochs in ",

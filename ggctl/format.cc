@@ -6,10 +6,12 @@
 #include <cstdint>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ggctl/jobfile/text.h"
 
 namespace gg {
 
@@ -68,8 +70,8 @@ std::string Rfc3339(const google::protobuf::Timestamp& time) {
 
 std::string Table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
-  const auto shown = [](const std::string& cell) -> absl::string_view {
-    return cell.empty() ? absl::string_view("<none>") : absl::string_view(cell);
+  const auto shown = [](const std::string& cell) {
+    return cell.empty() ? std::string("<none>") : Printable(cell);
   };
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -84,6 +86,17 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
     out += '\n';
   }
   return out;
+}
+
+bool ParseTimeout(const std::string& text, absl::Duration* out) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds)) {
+    if (!std::isfinite(seconds)) return false;
+    *out = absl::Seconds(seconds);
+  } else if (!absl::ParseDuration(text, out)) {
+    return false;
+  }
+  return *out >= absl::ZeroDuration() && *out < absl::InfiniteDuration();
 }
 
 std::string Wrapped(absl::string_view text, int indent, int width) {

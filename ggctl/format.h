@@ -34,8 +34,11 @@ std::string Thousands(double value);
 std::string Rfc3339(const google::protobuf::Timestamp& time);
 absl::Time ToTime(const google::protobuf::Timestamp& time);
 
-// Columns two spaces apart, the last one not padded; an empty cell shows "<none>". The first row is
-// the head.
+// "10s", "1m30s", or plain seconds: finite, 0 or more. False for anything else.
+bool ParseTimeout(const std::string& text, absl::Duration* out);
+
+// Columns two spaces apart, the last one not padded; an empty cell shows "<none>", and control
+// characters in a cell '?'. The first row is the head.
 std::string Table(const std::vector<std::vector<std::string>>& rows);
 
 // `text` broken at spaces to lines of at most `width` characters, each after `indent` spaces.

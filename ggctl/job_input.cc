@@ -2,6 +2,7 @@
 #include "ggctl/job_input.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 
@@ -18,7 +19,9 @@ std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
   auto text = ReadJobFile(input.file);
   if (!text.ok()) {
     // A file that is not there is a mistake of the command line, not a missing job.
-    *code = absl::IsPermissionDenied(text.status()) ? ExitCode::kDenied : ExitCode::kUsage;
+    *code = absl::IsPermissionDenied(text.status()) ? ExitCode::kDenied
+            : absl::IsUnavailable(text.status())    ? ExitCode::kGeneral
+                                                    : ExitCode::kUsage;
     session.Fail(*code, std::string(text.status().message()));
     return std::nullopt;
   }
@@ -27,10 +30,11 @@ std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
   text->overrides.insert(text->overrides.end(), more.begin(), more.end());
   JobFile file = ParseJobFile(*text);
   const bool color = session.err_terminal.color;
-  for (const Problem& problem : file.errors)
-    *session.err << FormatProblem(problem, file.text, color);
-  for (const Problem& problem : file.warnings)
-    *session.err << FormatProblem(problem, file.text, color);
+  for (const std::vector<Problem>* problems : {&file.errors, &file.warnings}) {
+    for (size_t i = 0; i < std::min(problems->size(), kMostProblemsShown); ++i)
+      *session.err << FormatProblem((*problems)[i], file.text, color);
+    session.HintMore(problems->size());
+  }
   *session.err << std::flush;
   if (file.ok()) return std::move(file.spec);
   const size_t count = file.errors.size();

@@ -128,8 +128,9 @@ class Run {
         verdict_deadline = now + (pending ? kVerdictWhenPending : kVerdict);
       }
       if (!cluster_->coordinator_runs()) return CoordinatorDied();
+      if (update.silent >= kSilence || (update.ended && update.silent > absl::ZeroDuration()))
+        return CoordinatorSilent();
       if (update.ended) return CoordinatorLost(update.status);
-      if (update.silent >= kSilence) return CoordinatorSilent();
       if (now >= verdict_deadline) return Failed(ExitCode::kJobFailed, outcome_.culprit);
     }
   }
@@ -225,7 +226,7 @@ class Run {
                            2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                     << std::endl;
     } else if (code == ExitCode::kOk) {
-      *session_.out << Summary(outcome_.job) << std::flush;
+      session_.Print(Summary(outcome_.job));
     }
   }
 

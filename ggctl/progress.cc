@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "ggctl/exit_code.h"
 #include "ggctl/format.h"
+#include "ggctl/jobfile/text.h"
 
 namespace gg {
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr absl::Duration kFrameInterval = absl::Milliseconds(100);
 constexpr absl::Duration kLineInterval = absl::Seconds(5);
+constexpr int kLeastColumns = 20;
 constexpr absl::Duration kStalledAfter = absl::Seconds(10);
 // Before this share of the steps is done the estimate still moves a lot.
 constexpr double kStableShare = 0.05;
@@ -49,7 +51,9 @@ std::string Bar(double share, int cells, bool utf8) {
 }
 
 // Cuts at `columns`; every character of ours is one column wide.
-std::string Fit(absl::string_view text, int columns) {
+std::string Fit(absl::string_view given, int columns) {
+  // Names and reasons come from others; a control sequence in one must not reach the terminal.
+  const std::string text = Printable(given);
   std::string out;
   int used = 0;
   for (size_t i = 0; i < text.size();) {
@@ -58,9 +62,7 @@ std::string Fit(absl::string_view text, int columns) {
            (static_cast<unsigned char>(text[i + length]) & 0xC0) == 0x80)
       ++length;
     if (used == columns) break;
-    // Names and reasons come from others; a control sequence in one must not reach the terminal.
-    const bool control = static_cast<unsigned char>(text[i]) < 0x20 || text[i] == 0x7F;
-    absl::StrAppend(&out, control ? absl::string_view("?") : text.substr(i, length));
+    out.append(text, i, length);
     i += length;
     ++used;
   }
@@ -102,56 +104,6 @@ bool Trains(v1::JobState state) {
   return state == v1::JOB_STATE_RUNNING || state == v1::JOB_STATE_COMPLETING;
 }
 
-class TerminalView : public ProgressView {
- public:
-  TerminalView(const Terminal& terminal, std::ostream* err) : terminal_(terminal), err_(err) {}
-
-  void Update(const v1::Job& job, absl::Time now) override {
-    if (job.progress().step() != job_.progress().step() || job.state() != job_.state())
-      advanced_ = now;
-    const bool new_state = job.state() != job_.state();
-    job_ = job;
-    seen_ = true;
-    if (new_state || now - drawn_ >= kFrameInterval) Draw(now);
-  }
-  void Tick(absl::Time now) override {
-    if (seen_ && now - drawn_ >= kFrameInterval) Draw(now);
-  }
-  void Finish() override {
-    if (seen_) Draw(drawn_);
-    lines_ = 0;
-    seen_ = false;
-  }
-
- private:
-  void Draw(absl::Time now) {
-    FrameStyle style;
-    style.width = terminal_.Width();
-    style.utf8 = terminal_.utf8;
-    style.color = terminal_.color;
-    if (Trains(job_.state()) && now - advanced_ >= kStalledAfter) {
-      style.stalled_seconds = absl::ToDoubleSeconds(now - advanced_);
-    }
-    const std::vector<std::string> lines = RenderFrame(job_, style);
-    // One write, each line overwritten in place and its rest erased: no frame in which the block is
-    // gone.
-    std::string out = lines_ > 0 ? absl::StrCat("\x1b[", lines_, "A\r") : "\r";
-    for (const std::string& line : lines) absl::StrAppend(&out, line, "\x1b[K\n");
-    absl::StrAppend(&out, "\x1b[J");
-    *err_ << out << std::flush;
-    lines_ = static_cast<int>(lines.size());
-    drawn_ = now;
-  }
-
-  const Terminal terminal_;
-  std::ostream* const err_;
-  v1::Job job_;
-  bool seen_ = false;
-  int lines_ = 0;  // of the frame on the screen
-  absl::Time drawn_ = absl::InfinitePast();
-  absl::Time advanced_ = absl::InfinitePast();
-};
-
 class PlainView : public ProgressView {
  public:
   explicit PlainView(std::ostream* err) : err_(err) {}
@@ -179,6 +131,66 @@ class PlainView : public ProgressView {
   std::string reason_;
   int64_t epoch_ = 0;
   absl::Time printed_ = absl::InfinitePast();
+};
+
+class TerminalView : public ProgressView {
+ public:
+  TerminalView(const Terminal& terminal, std::ostream* err)
+      : terminal_(terminal), err_(err), plain_(err) {}
+
+  void Update(const v1::Job& job, absl::Time now) override {
+    if (job.progress().step() != job_.progress().step() || job.state() != job_.state())
+      advanced_ = now;
+    const bool new_state = job.state() != job_.state();
+    job_ = job;
+    seen_ = true;
+    if (Narrow()) return plain_.Update(job, now);
+    if (new_state || now - drawn_ >= kFrameInterval) Draw(now);
+  }
+  void Tick(absl::Time now) override {
+    if (seen_ && !Narrow() && now - drawn_ >= kFrameInterval) Draw(now);
+  }
+  void Finish() override {
+    if (seen_ && !Narrow()) Draw(drawn_);
+    lines_ = 0;
+    seen_ = false;
+  }
+
+ private:
+  // Too narrow for a block to say anything. The window may change while the job runs.
+  bool Narrow() {
+    if (terminal_.Width() >= kLeastColumns) return false;
+    lines_ = 0;  // of a wider block nothing is where it was
+    return true;
+  }
+
+  void Draw(absl::Time now) {
+    FrameStyle style;
+    style.width = terminal_.Width();
+    style.utf8 = terminal_.utf8;
+    style.color = terminal_.color;
+    if (Trains(job_.state()) && now - advanced_ >= kStalledAfter) {
+      style.stalled_seconds = absl::ToDoubleSeconds(now - advanced_);
+    }
+    const std::vector<std::string> lines = RenderFrame(job_, style);
+    // One write, each line overwritten in place and its rest erased: no frame in which the block is
+    // gone.
+    std::string out = lines_ > 0 ? absl::StrCat("\x1b[", lines_, "A\r") : "\r";
+    for (const std::string& line : lines) absl::StrAppend(&out, line, "\x1b[K\n");
+    absl::StrAppend(&out, "\x1b[J");
+    *err_ << out << std::flush;
+    lines_ = static_cast<int>(lines.size());
+    drawn_ = now;
+  }
+
+  const Terminal terminal_;
+  std::ostream* const err_;
+  PlainView plain_;
+  v1::Job job_;
+  bool seen_ = false;
+  int lines_ = 0;  // of the frame on the screen
+  absl::Time drawn_ = absl::InfinitePast();
+  absl::Time advanced_ = absl::InfinitePast();
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress of a running job on standard error: a block that is drawn over itself on a terminal,
-// a plain line per epoch or every few seconds elsewhere. Thread-safety: thread-compatible.
+// The progress of a running job on standard error: a block that is drawn over itself on a terminal
+// of 20 columns or more, a plain line per epoch or every few seconds elsewhere. Thread-safety: thread-compatible.
 #ifndef GOSSIPGRAD_GGCTL_PROGRESS_H_
 #define GOSSIPGRAD_GGCTL_PROGRESS_H_
 

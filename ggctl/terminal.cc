@@ -14,7 +14,6 @@ namespace gg {
 namespace {
 
 constexpr int kDefaultWidth = 80;
-constexpr int kLeastWidth = 20;
 
 absl::string_view Environment(const char* name) {
   const char* value = getenv(name);
@@ -53,9 +52,9 @@ Terminal Terminal::Detect(int fd, ColorMode mode) {
 
 int Terminal::Width() const {
   int columns = 0;
-  if (absl::SimpleAtoi(Environment("COLUMNS"), &columns) && columns >= kLeastWidth) return columns;
+  if (absl::SimpleAtoi(Environment("COLUMNS"), &columns) && columns > 0) return columns;
   winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth) return size.ws_col;
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return kDefaultWidth;
 }
 

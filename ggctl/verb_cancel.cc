@@ -27,7 +27,7 @@ Action AddCancel(CLI::App& app) {
     }
     const auto job = client.Cancel(before->id(), options->reason);
     if (!job.ok()) return session.FailForJob(&client, options->name, job.status());
-    *session.out << "job/" << job->spec().name() << " cancelled" << std::endl;
+    session.Print(absl::StrCat("job/", job->spec().name(), " cancelled\n"));
     return ExitCode::kOk;
   };
 }

@@ -10,6 +10,7 @@
 #include "ggctl/format.h"
 #include "ggctl/job_json.h"
 #include "ggctl/jobfile/spec_writer.h"
+#include "ggctl/jobfile/text.h"
 #include "ggctl/progress.h"
 #include "ggctl/verb.h"
 #include "proto/codec/job_spec_codec.h"
@@ -31,12 +32,12 @@ std::string Indented(const std::string& text) {
 }
 
 std::string OrNone(const std::string& text) {
-  return text.empty() ? "<none>" : text;
+  return text.empty() ? "<none>" : Printable(text);
 }
 
 std::string Describe(const v1::Job& job) {
   std::string out = absl::StrCat(
-      "Name:      ", job.spec().name(), "\nId:        ", job.id(),
+      "Name:      ", OrNone(job.spec().name()), "\nId:        ", OrNone(job.id()),
       "\nState:     ", StateName(job.state()), "\nReason:    ", OrNone(job.reason()),
       "\nCreated:   ", OrNone(Rfc3339(job.created())),
       "\nStarted:   ", OrNone(Rfc3339(job.started())),
@@ -99,7 +100,7 @@ Action AddDescribe(CLI::App& app) {
     } else if (options->output == "yaml") {
       *session.out << JsonToYaml(JobToJson(*job));
     } else {
-      *session.out << Describe(*job);
+      session.Print(Describe(*job));
     }
     *session.out << std::flush;
     return ExitCode::kOk;

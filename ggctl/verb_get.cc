@@ -12,6 +12,7 @@
 #include "ggctl/format.h"
 #include "ggctl/job_json.h"
 #include "ggctl/jobfile/spec_writer.h"
+#include "ggctl/jobfile/text.h"
 #include "ggctl/verb.h"
 
 namespace gg {
@@ -110,7 +111,8 @@ void Print(Session& session, const GetOptions& options, const char* list_kind,
            NameOf name_of) {
   std::ostream& out = *session.out;
   if (options.output == "name") {
-    for (const Item& item : items) out << name_kind << "/" << name_of(item) << "\n";
+    for (const Item& item : items)
+      session.Print(absl::StrCat(name_kind, "/", Printable(name_of(item)), "\n"));
   } else if (options.output == "json" || options.output == "yaml") {
     std::vector<Json> documents;
     for (const Item& item : items) documents.push_back(to_json(item));
@@ -119,7 +121,7 @@ void Print(Session& session, const GetOptions& options, const char* list_kind,
   } else if (items.empty()) {
     session.Hint(absl::StrCat("no ", name_kind, "s"));
   } else {
-    out << to_table(items, options.output == "wide");
+    session.Print(to_table(items, options.output == "wide"));
   }
   out << std::flush;
 }

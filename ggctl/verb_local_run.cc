@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ggctl/job_input.h"
 #include "ggctl/local_run.h"
 #include "ggctl/verb.h"
@@ -21,8 +24,9 @@ Action AddLocalRun(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   AddJobInput(app, &options->input);
-  app.add_option("--workers", options->workers,
-                 "Number of workers; sets workers.min and workers.max");
+  app.add_option(
+      "--workers", options->workers,
+      "Number of workers; sets workers.min and workers.max, which --set must not name then");
   app.add_option("-o,--output", options->output, "json: one object on standard output")
       ->check(CLI::IsMember({"json"}));
   app.add_option("--bin-dir", options->run.bin_folder,
@@ -34,6 +38,15 @@ Action AddLocalRun(CLI::App& app) {
   return [options](Session& session) {
     std::vector<Override> overrides;
     if (options->workers.has_value()) {
+      for (const std::string& set : options->input.sets) {
+        absl::string_view path =
+            absl::StripAsciiWhitespace(absl::string_view(set).substr(0, set.find('=')));
+        absl::ConsumePrefix(&path, "spec.");
+        if (path != "workers.min" && path != "workers.max") continue;
+        return session.Fail(ExitCode::kUsage,
+                            absl::StrCat("--workers ", *options->workers, " and --set ", set,
+                                         " both set the number of workers; leave one out"));
+      }
       const std::string option = absl::StrCat("--workers ", *options->workers);
       overrides.push_back({absl::StrCat("workers.min=", *options->workers), option});
       overrides.push_back({absl::StrCat("workers.max=", *options->workers), option});

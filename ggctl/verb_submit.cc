@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "ggctl/follow.h"
+#include "ggctl/format.h"
 #include "ggctl/job_input.h"
 #include "ggctl/job_json.h"
 #include "ggctl/verb.h"
@@ -16,7 +17,7 @@ Action AddSubmit(CLI::App& app) {
   struct Options {
     JobInput input;
     bool watch = false, wait = false;
-    double timeout_seconds = 0;
+    std::string timeout = "0";
     std::string dry_run;
     std::string output;
   };
@@ -25,15 +26,25 @@ Action AddSubmit(CLI::App& app) {
   auto* watch = app.add_flag("--watch", options->watch, "Show the progress until the job is over");
   app.add_flag("--wait", options->wait, "Wait until the job is over, without progress")
       ->excludes(watch);
-  app.add_option("--timeout", options->timeout_seconds,
-                 "Seconds that --watch and --wait wait at most; 0 = for ever")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--timeout", options->timeout,
+                 "How long --watch and --wait wait at most: seconds, or a time such as 1h30m; 0 = "
+                 "for ever")
+      ->capture_default_str();
   app.add_option("--dry-run", options->dry_run,
                  "server: the coordinator checks the job and keeps nothing")
       ->check(CLI::IsMember({"server"}));
   app.add_option("-o,--output", options->output, "name or json")
       ->check(CLI::IsMember({"name", "json"}));
   return [options](Session& session) {
+    FollowOptions follow_options;
+    follow_options.progress = options->watch;
+    absl::Duration timeout;
+    if (!ParseTimeout(options->timeout, &timeout)) {
+      return session.Fail(ExitCode::kUsage,
+                          absl::StrCat("--timeout: expected seconds, or a time such as 90s, got \"",
+                                       options->timeout, "\""));
+    }
+    if (timeout > absl::ZeroDuration()) follow_options.timeout = timeout;
     ExitCode code = ExitCode::kOk;
     const std::optional<JobSpec> spec = LoadJob(session, options->input, {}, &code);
     if (!spec.has_value()) return code;
@@ -54,10 +65,6 @@ Action AddSubmit(CLI::App& app) {
         absl::StrCat("job/", spec->name, options->output == "name" ? "" : " submitted");
     if (!json) *session.out << line << std::endl;
     if (follow) {
-      FollowOptions follow_options;
-      follow_options.progress = options->watch;
-      if (options->timeout_seconds > 0)
-        follow_options.timeout = absl::Seconds(options->timeout_seconds);
       code = FollowJob(session, &*signals, &client, job->id(), follow_options, &last);
     } else if (options->output.empty()) {
       session.Hint(absl::StrCat("  follow it:  ggctl watch ", spec->name,
@@ -65,7 +72,7 @@ Action AddSubmit(CLI::App& app) {
     }
     if (json) *session.out << JobToJson(last).dump(2) << std::endl;
     if (!json && follow && options->output.empty() && IsFinal(last.state()))
-      *session.out << Summary(last) << std::flush;
+      session.Print(Summary(last));
     return code;
   };
 }

@@ -43,7 +43,11 @@ Action AddVersion(CLI::App& app) {
         code = session.Fail(info.status());
       }
     }
-    *session.out << (options->output == "json" ? json.dump(2) + "\n" : text) << std::flush;
+    if (options->output == "json") {
+      *session.out << json.dump(2) << std::endl;
+    } else {
+      session.Print(text);
+    }
     return code;
   };
 }

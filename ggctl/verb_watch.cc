@@ -15,7 +15,7 @@ Action AddWatch(CLI::App& app) {
     JobClient client = session.Client();
     gossipgrad::v1::Job job;
     const ExitCode code = FollowJob(session, &signals, &client, *name, FollowOptions(), &job);
-    if (IsFinal(job.state())) *session.out << Summary(job) << std::flush;
+    if (IsFinal(job.state())) session.Print(Summary(job));
     return code;
   };
 }

@@ -51,7 +51,7 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
   }
   absl::string_view host = text.substr(0, colon);
   const bool brackets = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
-  if (absl::StrContains(host, ':') && !brackets) {
+  if (!brackets && (absl::StrContains(host, ':') || text[0] == '[')) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "': an IPv6 address goes in brackets, as in [::1]:7000"));
   }

@@ -2,8 +2,8 @@
 //
 // The small HTTP server of every daemon: /metrics for Prometheus, /livez and /readyz for probes and
 // people. Anything else is 404, any method but GET and HEAD is 405. Each request is answered and
-// its connection closed; a client that sends or reads slowly is cut off after a few seconds and
-// holds one of a few threads meanwhile. Thread-safety: thread-safe after Start. The callbacks run
+// its connection closed; a client that sends or reads slowly is cut off after a second and holds one
+// of some thirty threads meanwhile. Thread-safety: thread-safe after Start. The callbacks run
 // on the server's threads, several at once.
 #ifndef GOSSIPGRAD_TELEMETRY_HTTP_SERVER_H_
 #define GOSSIPGRAD_TELEMETRY_HTTP_SERVER_H_

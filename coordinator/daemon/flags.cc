@@ -5,36 +5,32 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "platform/host.h"
+#include "core/status.h"
+#include "platform/listen.h"
 #include "telemetry/build_version.h"
 
 namespace gg {
 namespace {
 
+constexpr double kShortest = 0.05;  // below, threads are busy with nothing but heartbeats
+constexpr double kLongest = 86400;
+
 absl::Status CheckListen(const Flags& flags) {
-  for (const auto& [flag, value] :
-       {std::pair<absl::string_view, absl::string_view>("--listen", flags.listen),
-        {"--http-listen", flags.http_listen}}) {
-    const absl::StatusOr<bool> loopback = IsLoopback(value);
-    if (!loopback.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(flag, ": ", loopback.status().message()));
-    }
-    if (!*loopback && flag == "--listen" && !flags.insecure) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--listen ", value,
-                       ": there is no TLS, anybody on the network could submit jobs; "
-                       "listen on 127.0.0.1, or say --insecure to accept that"));
-    }
-  }
-  return absl::OkStatus();
+  GG_RETURN_IF_ERROR(CheckListenAddress("--listen", flags.listen, flags.insecure));
+  return CheckListenAddress("--http-listen", flags.http_listen, flags.insecure);
+}
+
+// Written so that "not a number" fails too.
+absl::Status CheckRange(absl::string_view flag, double value, double least) {
+  if (value >= least && value <= kLongest) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " ", value, " is not in ", least, " .. ", kLongest, " seconds"));
 }
 
 absl::Status CheckTimes(const Flags& flags) {
-  if (!(flags.lease_seconds > 0) || !(flags.heartbeat_seconds > 0) ||
-      !(flags.settle_seconds >= 0)) {
-    return absl::InvalidArgumentError(
-        "--lease-seconds and --heartbeat-seconds must be above 0, --settle-seconds not below 0");
-  }
+  GG_RETURN_IF_ERROR(CheckRange("--lease-seconds", flags.lease_seconds, kShortest));
+  GG_RETURN_IF_ERROR(CheckRange("--heartbeat-seconds", flags.heartbeat_seconds, kShortest));
+  GG_RETURN_IF_ERROR(CheckRange("--settle-seconds", flags.settle_seconds, 0));
   if (flags.heartbeat_seconds * 2 > flags.lease_seconds) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--heartbeat-seconds ", flags.heartbeat_seconds, " is more than half of --lease-seconds ",
@@ -74,7 +70,7 @@ std::variant<Flags, Leave> ParseFlags(int argc, const char* const* argv) {
   app.add_option("--log-format", format, "text | json")->capture_default_str();
   app.add_option("--log-level", level, "debug | info | warning | error")->capture_default_str();
   app.add_flag("--insecure", flags.insecure,
-               "allow --listen on other than loopback addresses, without encryption");
+               "allow listening on other than loopback addresses, without encryption");
   app.set_version_flag("--version",
                        absl::StrCat("gg-coordinator ", std::string(SoftwareVersion())));
   try {

@@ -16,6 +16,7 @@ namespace {
 namespace v1 = gossipgrad::v1;
 
 constexpr size_t kMaxRequestId = 128;
+constexpr size_t kMaxCancelReason = 1024;  // it is stored, logged and sent to every worker
 
 absl::Status NoJob(const std::string& name) {
   return absl::NotFoundError(absl::StrCat("no job has the name or id ", name));
@@ -63,8 +64,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
     return reactor;
   }
   if (request->validate_only()) {
-    *response->mutable_job()->mutable_spec() = ToProto(spec);
-    Finish(reactor, "SubmitJob", absl::OkStatus());
+    Validate(reactor, request->request_id(), std::move(spec), response);
     return reactor;
   }
   const bool posted =
@@ -77,6 +77,18 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
                     });
   if (!posted) FinishNotServing(reactor, "SubmitJob");
   return reactor;
+}
+
+// What the state says too, as if it were meant; nothing comes of the decision.
+void JobServiceImpl::Validate(grpc::ServerUnaryReactor* reactor, const std::string& request_id,
+                              JobSpec spec, v1::SubmitJobResponse* response) {
+  const bool posted = loop_->Ask(
+      [this, reactor, response,
+       submit = input::SubmitJob{"", request_id, std::move(spec)}](const ClusterState& state) {
+        *response->mutable_job()->mutable_spec() = ToProto(submit.spec);
+        Finish(reactor, "SubmitJob", Decide(state, submit, absl::UnixEpoch()).status);
+      });
+  if (!posted) FinishNotServing(reactor, "SubmitJob");
 }
 
 grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* context,
@@ -110,6 +122,12 @@ grpc::ServerUnaryReactor* JobServiceImpl::CancelJob(grpc::CallbackServerContext*
                                                     const v1::CancelJobRequest* request,
                                                     v1::CancelJobResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->reason().size() > kMaxCancelReason) {
+    Finish(reactor, "CancelJob",
+           absl::InvalidArgumentError(absl::StrCat("reason has ", request->reason().size(),
+                                                   " bytes, at most ", kMaxCancelReason)));
+    return reactor;
+  }
   const bool posted =
       loop_->Post(input::CancelJob{request->name(), request->reason()},
                   [this, reactor, response](const Decision& decision, const ClusterState& state) {

@@ -43,6 +43,8 @@ class JobServiceImpl final : public gossipgrad::v1::JobService::CallbackService 
  private:
   void Finish(grpc::ServerUnaryReactor* reactor, absl::string_view method,
               const absl::Status& status);
+  void Validate(grpc::ServerUnaryReactor* reactor, const std::string& request_id, JobSpec spec,
+                gossipgrad::v1::SubmitJobResponse* response);
   void FinishNotServing(grpc::ServerUnaryReactor* reactor, absl::string_view method);
 
   CoordinatorLoop* const loop_;

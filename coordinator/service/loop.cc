@@ -21,7 +21,7 @@ absl::Status CannotWrite(const JobStore& store, const absl::Status& cause) {
   const bool full = absl::IsResourceExhausted(cause);
   return absl::Status(full ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable,
                       absl::StrCat("the coordinator's store ", store.name(), " cannot be written: ",
-                                   full ? "disk is full: " : "", cause.message()));
+                                   full ? "disk is full" : cause.message()));
 }
 
 bool IsRequest(const Input& input) {
@@ -259,7 +259,10 @@ void CoordinatorLoop::ProbeStore() {
 void CoordinatorLoop::NoteStore(const absl::Status& status) {
   const absl::Status now = status.ok() ? status : CannotWrite(*store_, status);
   if (now == store_ok_) return;
+  const bool changed = now.ok() != store_ok_.ok();
   store_ok_ = now;
+  SetReady(now);
+  if (!changed) return;
   if (now.ok()) {
     options_.log(false, absl::StrCat("the coordinator's store ", store_->name(), " works again"));
   } else {
@@ -267,7 +270,6 @@ void CoordinatorLoop::NoteStore(const absl::Status& status) {
                                     "; requests are refused, what happens to running jobs is kept "
                                     "in memory until it works again"));
   }
-  SetReady(now);
 }
 
 void CoordinatorLoop::Carry(const Command& command) {

@@ -118,6 +118,10 @@ struct Applier {
         member.reason = e.culprit_reason;
       } else if (e.state == JobState::kSucceeded) {
         member.phase = MemberPhase::kFinished;
+        if (e.result.has_value() && !member.finished.has_value()) {  // as above
+          member.progress.step = e.result->steps;
+          member.progress.epoch = e.result->epochs;
+        }
       } else if (member.phase != MemberPhase::kFinished) {
         member.phase = MemberPhase::kStopped;
       }

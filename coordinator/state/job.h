@@ -147,6 +147,7 @@ struct JobProgress {
 };
 
 struct JobResult {
+  // Negative where there was no final average: test_accuracy, test_loss, consensus_distance.
   double test_accuracy = 0;
   double test_loss = 0;
   std::vector<double> replica_accuracy;

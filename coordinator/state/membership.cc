@@ -56,20 +56,19 @@ Decision Register(const ClusterState& state, const input::WorkerRegistered& in, 
   const auto old = state.workers.find(info.worker_id);
   if (old != state.workers.end()) {
     const WorkerInfo& was = old->second.info;
-    if (info.incarnation < was.incarnation) {
-      const std::string why = absl::StrCat(
-          "worker ", info.worker_id, " is already here with incarnation ", was.incarnation,
-          " (host ", was.host, ", pid ", was.pid, "), which is newer than ", info.incarnation,
-          ": give this process another id or end the other one");
+    if (info.incarnation != was.incarnation) {
+      // Whoever is here and heartbeating stays: a mistaken start must not cost a job. A process
+      // that is gone gives its id free when its stream ends, a frozen one when its lease does.
+      const std::string why =
+          absl::StrCat("worker ", info.worker_id, " is already here: host ", was.host, ", pid ",
+                       was.pid, "; end that process or give this one (host ", info.host, ", pid ",
+                       info.pid, ") another --worker-id");
       decision.commands.push_back(
           {in.session, info.worker_id, command::HangUp{absl::AlreadyExistsError(why)}});
       decision.reason = absl::StrCat("refused: ", why);
       return decision;
     }
-    const std::string how =
-        info.incarnation == was.incarnation
-            ? "the same process opened a new control stream"
-            : absl::StrCat("a newer process (pid ", info.pid, ") registered under its id");
+    const std::string how = "the same process opened a new control stream";
     decision = Remove(state, old->second, how, /*orderly=*/false, now);
     decision.commands.push_back(
         {old->second.session, info.worker_id, command::HangUp{absl::AbortedError(how)}});

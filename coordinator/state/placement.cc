@@ -27,8 +27,19 @@ std::map<std::string, Group> IdleByTransport(const ClusterState& state) {
   return idle;
 }
 
+// Registered workers by transport, idle and busy.
+std::map<std::string, size_t> CountByTransport(const ClusterState& state) {
+  std::map<std::string, size_t> count;
+  for (const auto& [id, worker] : state.workers) ++count[worker.info.transport];
+  return count;
+}
+
 bool CanUse(const Job& job, const std::string& transport) {
   return job.spec.workers.transport == "auto" || job.spec.workers.transport == transport;
+}
+
+size_t Needed(const Job& job) {
+  return static_cast<size_t>(std::max<int64_t>(job.spec.workers.min, 1));
 }
 
 Decision Start(const ClusterState& state, const Job& job, const Group& idle, absl::Time now) {
@@ -56,6 +67,17 @@ Decision Start(const ClusterState& state, const Job& job, const Group& idle, abs
   return decision;
 }
 
+// "" when there are as many workers as the job needs, or none for anybody.
+std::string TooFew(const std::map<std::string, size_t>& registered, const Job& job) {
+  size_t most = 0;
+  for (const auto& [transport, count] : registered) {
+    if (CanUse(job, transport)) most = std::max(most, count);
+  }
+  if (most == 0 || most >= Needed(job)) return "";
+  return absl::StrCat("; only ", most, " registered: later jobs go first until ", Needed(job),
+                      " are");
+}
+
 std::string Explain(const ClusterState& state, const Job& job, const std::string& transport,
                     size_t idle) {
   const WorkersSpec& want = job.spec.workers;
@@ -63,7 +85,7 @@ std::string Explain(const ClusterState& state, const Job& job, const std::string
                                     [](const auto& w) { return !w.second.job_id.empty(); });
   const std::string over =
       transport.empty() ? absl::StrCat("transport ", want.transport) : "transport " + transport;
-  if (idle >= static_cast<size_t>(want.min)) {
+  if (idle >= Needed(job)) {
     return absl::StrCat(idle, " of at most ", want.max, " workers are idle (", over,
                         "): starts when nobody new has come for ",
                         absl::FormatDuration(state.options.settle));
@@ -76,9 +98,14 @@ std::string Explain(const ClusterState& state, const Job& job, const std::string
 
 Decision Place(const ClusterState& state, absl::Time now) {
   const std::map<std::string, Group> idle = IdleByTransport(state);
+  const std::map<std::string, size_t> registered = CountByTransport(state);
   const bool settled = now - state.last_registration >= state.options.settle;
   std::vector<const Job*> waiting;
   Decision explained;
+  // Until the cluster has settled, more workers may come for the job than are there now.
+  const auto holds = [&](const Job& job, const std::string& transport) {
+    return CanUse(job, transport) && (!settled || registered.at(transport) >= Needed(job));
+  };
   for (const auto& [number, job] : state.jobs) {
     if (job.state != JobState::kPending) continue;
     // The largest group that the job can use and no earlier job waits for.
@@ -87,7 +114,7 @@ Decision Place(const ClusterState& state, absl::Time now) {
     for (const auto& candidate : idle) {
       if (!CanUse(job, candidate.first)) continue;
       const auto earlier = std::find_if(waiting.begin(), waiting.end(), [&](const Job* other) {
-        return CanUse(*other, candidate.first);
+        return holds(*other, candidate.first);
       });
       if (earlier != waiting.end()) {
         behind = *earlier;
@@ -97,12 +124,13 @@ Decision Place(const ClusterState& state, absl::Time now) {
     }
     const size_t count = best == nullptr ? 0 : best->second.size();
     const bool full = count >= static_cast<size_t>(std::max<int64_t>(job.spec.workers.max, 1));
-    const bool enough = count >= static_cast<size_t>(std::max<int64_t>(job.spec.workers.min, 1));
+    const bool enough = count >= Needed(job);
     if (full || (enough && settled)) return Start(state, job, best->second, now);
-    const std::string reason =
+    std::string reason =
         best == nullptr && behind != nullptr
             ? absl::StrCat("waits behind job ", behind->spec.name, " (", behind->id, ")")
             : Explain(state, job, best == nullptr ? "" : best->first, count);
+    if (settled) absl::StrAppend(&reason, TooFew(registered, job));
     if (reason != job.reason) explained.events.push_back(event::PendingExplained{job.id, reason});
     waiting.push_back(&job);
   }

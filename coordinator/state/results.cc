@@ -68,6 +68,7 @@ JobResult Aggregate(const Job& job) {
   const double size = static_cast<double>(job.members.size());
   uint64_t correct = 0, average_samples = 0, samples = 0;
   double loss_sum = 0, squared_distance = 0;
+  bool averaged = true;
   result.steps = std::numeric_limits<uint64_t>::max();
   result.epochs = std::numeric_limits<double>::infinity();
   for (const JobMember& member : job.members) {
@@ -78,6 +79,7 @@ JobResult Aggregate(const Job& job) {
     loss_sum += report.average_loss_sum;
     samples += report.samples;
     squared_distance += report.squared_distance;
+    averaged = averaged && report.squared_distance >= 0;
     result.replica_accuracy.push_back(report.replica_accuracy);
     result.train_seconds = std::max(result.train_seconds, report.train_seconds);
     result.sent_bytes_per_step += Ratio(static_cast<double>(report.sent_bytes), steps) / size;
@@ -98,7 +100,8 @@ JobResult Aggregate(const Job& job) {
   result.test_accuracy = Ratio(static_cast<double>(correct), static_cast<double>(average_samples));
   result.test_loss = Ratio(loss_sum, static_cast<double>(average_samples));
   result.samples_per_second = Ratio(static_cast<double>(samples), result.train_seconds);
-  result.consensus_distance = std::sqrt(squared_distance / size);
+  result.consensus_distance = averaged ? std::sqrt(squared_distance / size) : -1;
+  if (average_samples == 0) result.test_accuracy = result.test_loss = -1;
   return result;
 }
 

@@ -2,7 +2,9 @@
 #include "core/spec/validate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,8 +20,30 @@ constexpr size_t kMaxName = 63;
 constexpr size_t kMaxLabels = 64;
 constexpr size_t kMaxPath = 4096;
 constexpr size_t kMaxListLength = 64;
-constexpr int64_t kMaxSampleValues = int64_t{1}
-                                     << 26;  // one sample of a synthetic set: 64 MiB of pixels
+// One sample of a synthetic set: 64 MiB of pixels.
+constexpr int64_t kMaxSampleValues = int64_t{1} << 26;
+// What a worker holds in memory of a synthetic set, a byte a value (kMostSplitBytes of its readers),
+// and of an mlp, four bytes a weight.
+constexpr double kMaxSyntheticBytes = 64.0 * (1 << 30);
+constexpr double kMaxWeightBytes = 16.0 * (1 << 30);
+// The smallest side of an image from which something is left after the last pooling.
+constexpr int64_t kLeastLenetSide = 16;
+constexpr int64_t kLeastCifarnetSide = 12;
+
+// The largest number of samples that one worker owns; 0 when only the files can tell.
+int64_t MostSamplesOfAWorker(const JobSpec& spec) {
+  const DataSpec& data = spec.data;
+  int64_t total = data.limit_train;
+  if (data.format == "synthetic") {
+    total = total > 0 ? std::min(total, data.train_samples) : data.train_samples;
+  }
+  if (total <= 0 || spec.workers.min <= 0) return 0;
+  return total / spec.workers.min + (total % spec.workers.min != 0 ? 1 : 0);
+}
+
+std::string GiB(double bytes) {
+  return absl::StrCat(std::llround(bytes / (1 << 30)), " GiB");
+}
 
 class Checker {
  public:
@@ -57,7 +81,11 @@ class Checker {
 
   template <typename T>
   bool CheckNumber(const Field& field, T v, absl::string_view where) {
-    if (field.range.Contains(static_cast<double>(v))) return true;
+    if constexpr (std::is_integral_v<T>) {
+      if (field.range.ContainsWhole(v)) return true;
+    } else {
+      if (field.range.Contains(v)) return true;
+    }
     Add(field.path,
         absl::StrCat("must satisfy ", field.range.ToString(), ", got ", where, ValueToText(v)));
     return false;
@@ -157,7 +185,60 @@ class Checker {
   void CheckModel() {
     if (spec_.model.name == "mlp" && spec_.model.hidden.empty()) {
       Add("spec.model.hidden", "mlp needs at least one hidden layer", "for example [512]");
+    } else if (spec_.model.name == "mlp" && !Has("spec.model.hidden")) {
+      CheckWeights();
     }
+  }
+
+  // Inputs whose number only the files tell count as one.
+  void CheckWeights() {
+    const DataSpec& data = spec_.data;
+    double inputs = 1;
+    if (data.format == "synthetic") {
+      for (const int64_t side : data.shape)
+        inputs *= static_cast<double>(std::max<int64_t>(side, 1));
+    } else if (data.format == "cifar10" || data.format == "cifar100") {
+      inputs = 3 * 32 * 32;
+    }
+    double weights = 0;
+    for (const int64_t width : spec_.model.hidden) {
+      weights += inputs * static_cast<double>(width);
+      inputs = static_cast<double>(width);
+    }
+    weights += inputs * static_cast<double>(std::max<int64_t>(data.classes, 1));
+    if (const double bytes = weights * sizeof(float); bytes > kMaxWeightBytes) {
+      Add("spec.model.hidden",
+          absl::StrCat("these layers have weights of ", GiB(bytes), ", at most ",
+                       GiB(kMaxWeightBytes), " are possible"),
+          "use narrower layers or smaller images");
+    }
+  }
+
+  // `data.shape` is good.
+  void CheckSyntheticSize() {
+    const DataSpec& data = spec_.data;
+    const double sample = static_cast<double>(data.shape[0] * data.shape[1] * data.shape[2]);
+    const std::pair<const char*, int64_t> counts[] = {
+        {"spec.data.train_samples", data.train_samples},
+        {"spec.data.test_samples", data.test_samples},
+        {"spec.data.classes", data.classes}};
+    for (const auto& [path, count] : counts) {
+      const double bytes = sample * static_cast<double>(count);
+      if (bytes <= kMaxSyntheticBytes || Has(path)) continue;
+      Add(path,
+          absl::StrCat(count, " images of ", sample, " bytes take ", GiB(bytes),
+                       " of memory, at most ", GiB(kMaxSyntheticBytes), " are possible"),
+          "lower it, or make spec.data.shape smaller");
+    }
+    const bool lenet = spec_.model.name == "lenet";
+    const int64_t least = lenet                            ? kLeastLenetSide
+                          : spec_.model.name == "cifarnet" ? kLeastCifarnetSide
+                                                           : 1;
+    if (data.shape[1] >= least && data.shape[2] >= least) return;
+    Add("spec.data.shape",
+        absl::StrCat(spec_.model.name, " needs images of at least ", least, "x", least, ", got ",
+                     data.shape[1], "x", data.shape[2]),
+        "use larger images or another model");
   }
 
   void CheckData() {
@@ -182,6 +263,8 @@ class Checker {
                data.shape[0] * data.shape[1] * data.shape[2] > kMaxSampleValues) {
       Add("spec.data.shape",
           absl::StrCat("one sample may have at most ", kMaxSampleValues, " values"));
+    } else if (!Has("spec.data.shape")) {
+      CheckSyntheticSize();
     }
     CheckEnoughSamples("spec.data.train_samples", data.train_samples);
     CheckEnoughSamples("spec.data.limit_train", data.limit_train);
@@ -231,6 +314,13 @@ std::vector<FieldError> Warnings(const JobSpec& spec) {
   if (spec.data.format == "synthetic" && !spec.data.path.empty()) {
     out.push_back({"spec.data.path", "is not used by format synthetic",
                    "remove it, or choose the format of the files"});
+  }
+  const int64_t most = MostSamplesOfAWorker(spec);
+  if (most > 0 && spec.train.batch_size > most) {
+    out.push_back({"spec.train.batch_size",
+                   absl::StrCat("a batch of ", spec.train.batch_size, " is larger than the ", most,
+                                most == 1 ? " sample" : " samples", " that a worker has"),
+                   "use smaller batches, fewer workers or more samples"});
   }
   const double epochs = static_cast<double>(spec.train.epochs);
   if (spec.learning_rate.warmup_epochs > 0 && spec.learning_rate.warmup_epochs >= epochs) {

@@ -2,7 +2,8 @@
 //
 // Whether a job makes sense: ranges and choices of every field by the table (core/spec/schema.h),
 // then the rules that span fields. The command line, the coordinator and the tests all ask here.
-// Whether files exist, or a network can be built for a shape, is found out by the workers.
+// Whether files exist, and whether a network can be built for the images in them, is found out by
+// the workers.
 // Thread-safety: pure functions.
 #ifndef GOSSIPGRAD_CORE_SPEC_VALIDATE_H_
 #define GOSSIPGRAD_CORE_SPEC_VALIDATE_H_

@@ -48,7 +48,7 @@ struct JobFile {
 JobFile ParseJobFile(const JobFileInput& input);
 
 // Reads `path` ("-": standard input) whole. kNotFound, kPermissionDenied, kInvalidArgument (a
-// folder, too large).
+// folder), kUnavailable (reading failed).
 absl::StatusOr<JobFileInput> ReadJobFile(const std::string& path);
 
 }  // namespace gg

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 
 namespace gg {
 namespace {
@@ -32,23 +31,24 @@ std::string FormatProblem(const Problem& problem, absl::string_view text, bool c
   const bool error = problem.severity == Severity::kError;
   const absl::string_view bold = color ? "\x1b[1m" : "", off = color ? "\x1b[0m" : "";
   const absl::string_view tint = !color ? "" : error ? "\x1b[1;31m" : "\x1b[1;33m";
-  std::string out = absl::StrCat(bold, problem.source);
+  std::string out = absl::StrCat(bold, Printable(problem.source));
   if (problem.position.line > 0) {
     absl::StrAppend(&out, ":", problem.position.line, ":", problem.position.column);
   }
-  absl::StrAppend(&out, ":", off, " ", tint, error ? "error:" : "warning:", off, " ", problem.path,
-                  problem.path.empty() ? "" : ": ", problem.message, "\n");
+  absl::StrAppend(&out, ":", off, " ", tint, error ? "error:" : "warning:", off, " ",
+                  Printable(problem.path), problem.path.empty() ? "" : ": ",
+                  Printable(problem.message), "\n");
   if (problem.position.line > 0) {
     // A tab is one character wide here, so that the caret stays under its column.
-    const std::string line =
-        absl::StrReplaceAll(LineOf(text, problem.position.line), {{"\t", " "}});
+    const std::string line = Printable(LineOf(text, problem.position.line));
     const size_t caret = static_cast<size_t>(std::max(0, problem.position.column - 1));
     const size_t first = caret < kShownCharacters * 3 / 4 ? 0 : caret - kShownCharacters / 2;
     absl::StrAppend(&out, absl::StrFormat("%6d | ", problem.position.line),
                     Characters(line, first, kShownCharacters), "\n       | ",
                     std::string(caret - first, ' '), tint, "^", off, "\n");
   }
-  if (!problem.suggestion.empty()) absl::StrAppend(&out, "       = ", problem.suggestion, "\n");
+  if (!problem.suggestion.empty())
+    absl::StrAppend(&out, "       = ", Printable(problem.suggestion), "\n");
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace gg {
 namespace {
@@ -35,7 +36,49 @@ bool IsAllowedControl(char c) {
   return c == '\t' || c == '\n' || c == '\r';
 }
 
+// Of a valid character of two bytes or more.
+bool IsInvisibleOrder(absl::string_view character) {
+  if (character.size() == 2) {  // U+0080 .. U+009F
+    const bool c1 = character[0] == '\xC2' && static_cast<uint8_t>(character[1]) < 0xA0;
+    return c1 || character == "\u061C";
+  }
+  constexpr absl::string_view kDirections[] = {"\u200E", "\u200F", "\u202A", "\u202B", "\u202C",
+                                               "\u202D", "\u202E", "\u2066", "\u2067", "\u2068",
+                                               "\u2069", "\u2028", "\u2029"};
+  return std::find(std::begin(kDirections), std::end(kDirections), character) !=
+         std::end(kDirections);
+}
+
+std::string Shown(absl::string_view text, bool keep_lines) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = std::max<size_t>(1, CharacterLength(text.substr(i)));
+    const absl::string_view character = text.substr(i, length);
+    const uint8_t c = static_cast<uint8_t>(character[0]);
+    i += length;
+    if (c == '\n' && keep_lines) {
+      out += '\n';
+    } else if (c == '\n' || c == '\t') {
+      out += ' ';
+    } else if (c < 0x20 || c == 0x7F || (length == 1 && c >= 0x80) ||
+               (length > 1 && IsInvisibleOrder(character))) {
+      out += '?';
+    } else {
+      out.append(character.data(), character.size());
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string Printable(absl::string_view text) {
+  return Shown(text, false);
+}
+
+std::string PrintableLines(absl::string_view text) {
+  return Shown(text, true);
+}
 
 size_t FirstBadByte(absl::string_view text) {
   for (size_t i = 0; i < text.size();) {

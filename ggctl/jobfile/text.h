@@ -6,6 +6,7 @@
 #define GOSSIPGRAD_GGCTL_JOBFILE_TEXT_H_
 
 #include <cstddef>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -29,6 +30,12 @@ Position PositionOf(absl::string_view text, size_t offset);
 
 // The given line without its end; "" when there is none.
 absl::string_view LineOf(absl::string_view text, int line);
+
+// `text` as it may be shown on a terminal, for everything that others wrote: control characters (C0,
+// DEL, C1), marks that change the direction of writing and bytes that are no UTF-8 become '?'.
+// Printable is one line: ends of lines and tabs become spaces; PrintableLines keeps ends of lines.
+std::string Printable(absl::string_view text);
+std::string PrintableLines(absl::string_view text);
 
 }  // namespace gg
 

@@ -114,7 +114,7 @@ void SimNetwork::Arrive(MessagePtr message) {
   if (auto it = posted_.find(key); it != posted_.end()) {
     Posted posted = std::move(it->second);
     posted_.erase(it);
-    Give(std::move(posted), stored);
+    Give(key, std::move(posted), stored);
     return Finish(message, absl::OkStatus());
   }
   if (options_.rendezvous) {
@@ -125,7 +125,11 @@ void SimNetwork::Arrive(MessagePtr message) {
   stored_.emplace(key, std::move(stored));
 }
 
-void SimNetwork::Give(Posted posted, const Stored& stored) {
+void SimNetwork::Ended(const Key& key, const absl::Status& status) {
+  if (on_recv_end) on_recv_end(std::get<0>(key), std::get<1>(key), std::get<2>(key), status);
+}
+
+void SimNetwork::Give(const Key& key, Posted posted, const Stored& stored) {
   absl::Status status = stored.status;
   if (status.ok() && stored.bytes.size() != posted.into.size()) {
     status = absl::InvalidArgumentError("the message has another size");
@@ -133,6 +137,7 @@ void SimNetwork::Give(Posted posted, const Stored& stored) {
   if (status.ok()) {
     std::copy(stored.bytes.begin(), stored.bytes.end(), posted.into.begin());
   }
+  Ended(key, status);
   posted.done(std::move(status));
 }
 
@@ -145,8 +150,8 @@ void SimNetwork::Recv(Rank self, Rank from, Tag tag, Bytes into, Done done) {
     auto stored = std::make_shared<Stored>(std::move(it->second));
     stored_.erase(it);
     auto posted = std::make_shared<Posted>(Posted{into, std::move(done)});
-    clock_.After(absl::ZeroDuration(), [this, stored, posted] {
-      Give(std::move(*posted), *stored);
+    clock_.After(absl::ZeroDuration(), [this, key, stored, posted] {
+      Give(key, std::move(*posted), *stored);
       if (stored->sender) Finish(stored->sender, absl::OkStatus());
     });
     return;
@@ -162,6 +167,7 @@ void SimNetwork::EndRecvs(const std::function<bool(const Key&)>& which,
                           const absl::Status& status) {
   for (auto it = posted_.begin(); it != posted_.end();) {
     if (which(it->first)) {
+      Ended(it->first, status);
       Later(std::move(it->second.done), status);
       it = posted_.erase(it);
     } else {

@@ -44,6 +44,9 @@ class SimNetwork {
   // Decides about each message, after the options have; empty: all arrive.
   std::function<SimFate(Rank from, Rank to, const Tag& tag)> fate;
 
+  // Told of each Recv that has ended, before its Done.
+  std::function<void(Rank to, Rank from, const Tag& tag, const absl::Status& status)> on_recv_end;
+
   // The worker's process has died: operations with it end with kUnavailable.
   void Kill(Rank rank);
   bool killed(Rank rank) const { return killed_.contains(rank); }
@@ -87,7 +90,8 @@ class SimNetwork {
   SimFate Decide(Rank from, Rank to, const Tag& tag);
   void Arrive(MessagePtr message);
   void Finish(const MessagePtr& message, absl::Status status);
-  void Give(Posted posted, const Stored& stored);
+  void Give(const Key& key, Posted posted, const Stored& stored);
+  void Ended(const Key& key, const absl::Status& status);
   void EndRecvs(const std::function<bool(const Key&)>& which, const absl::Status& status);
   void Later(Done done, absl::Status status);
 

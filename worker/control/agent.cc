@@ -102,6 +102,7 @@ class StreamAgent final : public Agent {
 
   void Run() {
     absl::Time away_since = clock_.Now();
+    bool told_of_namesake = false;
     while (!ending()) {
       bool was_registered = false;
       const absl::Status why =
@@ -113,11 +114,15 @@ class StreamAgent final : public Agent {
         handler_.OnDisconnected(why);
       }
       if (IsRefusal(why)) return handler_.OnGivenUp(why);
+      if (absl::IsAlreadyExists(why) && !std::exchange(told_of_namesake, true)) {
+        handler_.OnDisconnected(why);  // no silence for as long as it is tried again
+      }
       const absl::Time give_up = away_since + options_.timeout;
       if (!Pause(std::min(clock_.Now() + backoff_.Next(), give_up))) return;
       if (clock_.Now() >= give_up) {
-        return handler_.OnGivenUp(Annotate(
-            why, absl::StrCat("not reachable for ", absl::FormatDuration(options_.timeout))));
+        return handler_.OnGivenUp(absl::UnavailableError(
+            absl::StrCat(absl::IsAlreadyExists(why) ? "refused for " : "not reachable for ",
+                         absl::FormatDuration(options_.timeout), ": ", why.message())));
       }
     }
   }

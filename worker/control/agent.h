@@ -29,10 +29,10 @@ class ControlHandler {
   virtual void OnAssign(const gossipgrad::v1::Assign& assign) = 0;
   virtual void OnBegin(const gossipgrad::v1::Begin& begin) = 0;
   virtual void OnStop(const gossipgrad::v1::Stop& stop) = 0;
-  // The stream broke; the agent tries again.
+  // The stream broke, or another process holds this worker's id; the agent tries again.
   virtual void OnDisconnected(const absl::Status& why) = 0;
-  // Last call. kUnavailable: the coordinator was away for longer than the time-out. Any other code:
-  // it refuses this worker, and trying again would not help.
+  // Last call. kUnavailable: there was no place at the coordinator for longer than the time-out.
+  // Any other code: it refuses this worker, and trying again would not help.
   virtual void OnGivenUp(const absl::Status& why) = 0;
 };
 

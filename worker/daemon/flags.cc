@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "platform/cpu_quota.h"
 #include "platform/host.h"
+#include "platform/listen.h"
 #include "telemetry/build_version.h"
 #include "telemetry/prometheus_sink.h"
 
@@ -23,19 +24,14 @@ std::string DefaultWorkerId() {
 }
 
 absl::Status Check(const WorkerFlags& flags) {
-  for (const auto& [flag, address] :
-       {std::pair<absl::string_view, absl::string_view>("--listen", flags.listen),
-        {"--http-listen", flags.http_listen}}) {
-    const absl::StatusOr<bool> loopback = IsLoopback(address);
-    if (!loopback.ok()) return Annotate(loopback.status(), flag);
-    if (!flags.insecure && !*loopback) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          flag, " ", address,
-          " can be reached from other machines, and traffic is neither encrypted nor "
-          "authenticated: add --insecure if the network is trusted, or listen on 127.0.0.1"));
-    }
+  const absl::StatusOr<HostPort> coordinator = ParseHostPort(flags.coordinator);
+  if (!coordinator.ok()) return Annotate(coordinator.status(), "--coordinator");
+  if (coordinator->port == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--coordinator ", flags.coordinator,
+                                                   ": 0 is no port that anybody listens on"));
   }
-  return absl::OkStatus();
+  GG_RETURN_IF_ERROR(CheckListenAddress("--listen", flags.listen, flags.insecure));
+  return CheckListenAddress("--http-listen", flags.http_listen, flags.insecure);
 }
 
 }  // namespace

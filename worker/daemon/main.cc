@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <thread>
 
@@ -25,9 +26,7 @@ sigset_t WaitedSignals() {
   return set;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const absl::StatusOr<gg::WorkerFlags> flags = gg::ParseWorkerFlags(argc, argv);
   if (!flags.ok()) {
     std::fprintf(stderr, "gg-worker: %s\n", std::string(flags.status().message()).c_str());
@@ -46,7 +45,7 @@ int main(int argc, char** argv) {
   const sigset_t signals = WaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  int exit_code = 70;
+  int exit_code = gg::kExitBug;
   absl::StatusOr<std::unique_ptr<gg::WorkerDaemon>> daemon =
       gg::WorkerDaemon::Start(*flags, exit_code);
   if (!daemon.ok()) {
@@ -63,4 +62,15 @@ int main(int argc, char** argv) {
   pthread_kill(signal_waiter.native_handle(), SIGUSR1);
   signal_waiter.join();
   return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const std::exception& error) {  // a library's: ours does not throw
+    std::fprintf(stderr, "gg-worker: bug: %s\n", error.what());
+    return gg::kExitBug;
+  }
 }

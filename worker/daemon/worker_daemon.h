@@ -17,6 +17,7 @@ namespace gg {
 enum WorkerExit : int {
   kExitBadConfig = 64,      // do not retry
   kExitNoCoordinator = 69,  // retry
+  kExitBug = 70,            // do not retry
   kExitTemporary = 75,      // retry
   kExitPermission = 77,     // do not retry
   kExitNoDevice = 78,       // do not retry on this machine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/gossip_grad.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -36,6 +37,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> GossipGrad::Create(
   }
   ExchangeContext& c = gossip->context_;
   GG_ASSIGN_OR_RETURN(gossip->inflight_, Inflight::Create(*c.device, *c.group, *c.clock, floats));
+  gossip->notes_ = RoundNotes::Create(*c.group, c.size);
   return gossip;
 }
 
@@ -52,9 +54,10 @@ Flat GossipGrad::Slice(Flat message, int unit, size_t part) const {
 absl::Status GossipGrad::BeginStep(uint64_t step) {
   GG_RETURN_IF_ERROR(inflight_->aborted());
   step_ = step;
-  partners_ = schedule_->At(context_.rank, step);
+  FindRound(step);
+  partners_ = schedule_->At(context_.rank, round_);
   context_.metrics->Set(GaugeId::kGossipRound,
-                        static_cast<double>(step / schedule_->round_length() + 1));
+                        static_cast<double>(round_ / schedule_->round_length() + 1));
   watch_.ResetBudget();
   ready_.assign(ready_.size(), 0);
   const bool share_now = is(Overlap::kStep) && !gradients();
@@ -64,6 +67,23 @@ absl::Status GossipGrad::BeginStep(uint64_t step) {
     if (share_now) GG_RETURN_IF_ERROR(Share(u));
   }
   return absl::OkStatus();
+}
+
+void GossipGrad::FindRound(uint64_t step) {
+  uint64_t round = step + left_out_;
+  const std::vector<RoundNote> notes = notes_->Take();
+  // Who missed us in a round is in the next one by now. One round is no more than the waiting of
+  // the others makes good.
+  for (const RoundNote& note : notes) {
+    if (note.round > round) round = note.round + 1;
+  }
+  left_out_ = round - step;
+  round_ = round;
+  for (const RoundNote& note : notes) {
+    watch_.Alive(note.from);
+    // Those who read it begin the round that we are in.
+    if (note.question && round > 0) notes_->Tell(note.from, round - 1, /*question=*/false);
+  }
 }
 
 absl::Status GossipGrad::BlockNeeded(BlockIndex block) {
@@ -105,7 +125,7 @@ absl::StatusOr<ExchangeStats> GossipGrad::EndStep(uint64_t step) {
     GG_RETURN_IF_ERROR(CloseModel());
     GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, watch_, stats_));
   }
-  context_.group->Expire(Channel::kExchange, step);
+  context_.group->Expire(Channel::kExchange, round_);
   NoteFailedSends();
   return TakeStats();
 }
@@ -127,24 +147,29 @@ void GossipGrad::Abort(absl::Status why) {
 }
 
 void GossipGrad::Expect(int unit) {
-  const bool last_one_to_come = exchanges_[unit].open && exchanges_[unit].step != step_;
+  const bool last_one_to_come = exchanges_[unit].open && exchanges_[unit].round != round_;
   if (last_one_to_come) return;
-  inflight_->PostRecv(unit, step_, partners_.recv_from);
+  inflight_->PostRecv(unit, round_, partners_.recv_from);
 }
 
 absl::Status GossipGrad::Share(int unit) {
   const absl::Time start = context_.clock->Now();
-  exchanges_[unit] = {
-      .open = true, .snapshot = false, .step = step_, .partners = partners_, .begun = start};
-  const Rank holder = inflight_->Holder(unit, step_);
-  // Free, almost always. Where the transport is only a little behind, a wait here saves this step's
-  // partner a whole deadline.
-  const Flat message =
-      inflight_->Outgoing(unit, step_, holder < 0 ? start : watch_.WaitUntil(holder));
+  exchanges_[unit] = {.open = true,
+                      .snapshot = false,
+                      .step = step_,
+                      .round = round_,
+                      .partners = partners_,
+                      .begun = start};
+  const Rank to = partners_.send_to;
+  // Where the transport is only a little behind, a wait here saves the partner a whole deadline;
+  // almost always there is none.
+  const bool full = inflight_->HeldBy(to, unit) >= Inflight::kHeldPerPeer;
+  GG_ASSIGN_OR_RETURN(const Flat message,
+                      inflight_->Outgoing(unit, round_, to, full ? watch_.WaitUntil(to) : start));
   watch_.Waited(start, stats_);
   GG_RETURN_IF_ERROR(inflight_->aborted());
   if (message.empty()) {
-    watch_.SendHeldBack(holder, partners_.send_to, step_, unit);
+    watch_.SendHeldBack(to, step_, unit);
     return absl::OkStatus();
   }
   const absl::Time copying = context_.clock->Now();
@@ -155,7 +180,7 @@ absl::Status GossipGrad::Share(int unit) {
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   exchanges_[unit].snapshot = true;
   stats_.mixed += context_.clock->Now() - copying;
-  inflight_->Send(unit, step_, partners_.send_to);
+  inflight_->Send(unit, round_, to);
   const size_t bytes = message.size() * sizeof(float);
   ++stats_.messages_sent;
   stats_.bytes_sent += bytes;
@@ -168,14 +193,23 @@ absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
   const Rank partner = exchange.partners.recv_from;
   const absl::Time start = context_.clock->Now();
   // Once more, in case that the buffer was not free when the step began.
-  inflight_->PostRecv(unit, exchange.step, partner);
-  const absl::Status arrived = inflight_->Await(unit, exchange.step, watch_.WaitUntil(partner));
+  inflight_->PostRecv(unit, exchange.round, partner);
+  // After a jump nobody is in that round any more.
+  const bool passed = exchange.round + 1 < round_;
+  const absl::Status arrived =
+      inflight_->Await(unit, exchange.round, passed ? start : watch_.WaitUntil(partner));
   watch_.Waited(start, stats_);
   GG_RETURN_IF_ERROR(inflight_->aborted());
+  if (!arrived.ok() && passed) {
+    watch_.WeWereLate(partner, stats_);
+    return absl::OkStatus();
+  }
   if (!arrived.ok()) {
+    if (watch_.WorthWaiting(partner)) notes_->Tell(partner, exchange.round, /*question=*/true);
     watch_.Missed(partner, exchange.step, unit, arrived, stats_);
     return absl::OkStatus();
   }
+  notes_->Reopen(partner);
   const Flat received = inflight_->Received(unit);
   context_.metrics->Add(CounterId::kGossipMessages, 1, "received");
   context_.metrics->Add(CounterId::kGossipBytes,
@@ -202,8 +236,8 @@ absl::Status GossipGrad::Mix(int unit, const Exchange& exchange) {
   for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
     const Flat live = Live(unit, part);
     const Flat theirs = Slice(received, unit, part);
-    const Flat ours = delta ? Slice(inflight_->Sent(unit, exchange.step), unit, part) : live;
-    if (part == 0 && exchange.step % kDistanceEvery == 0) {
+    const Flat ours = delta ? Slice(inflight_->Sent(unit, exchange.round), unit, part) : live;
+    if (part == 0 && exchange.round % kDistanceEvery == 0) {
       GG_ASSIGN_OR_RETURN(const double squared,
                           context_.device->SquaredDistance(*context_.stream, ours, theirs));
       squared_distance_ += squared;

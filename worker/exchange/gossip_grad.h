@@ -14,6 +14,11 @@
 // weights*: weights or weights-momentum. unit complete: its last GradientReady. (d): as half the
 // difference to what was sent in the same exchange, which keeps the whole of the local update.
 //
+// Rounds: exchanges are numbered by rounds, and so are the schedule and the tags. A round is the
+// step plus what this worker has left out: one that was away goes on with the round of those it
+// meets (round_notes.h), because a partner that has passed a round sends nothing of it any more.
+// Rounds only grow; without faults they are the steps.
+//
 // Thread-safety: as ExchangeStrategy.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
@@ -26,6 +31,7 @@
 #include "worker/exchange/inflight.h"
 #include "worker/exchange/partner_watch.h"
 #include "worker/exchange/replica_average.h"
+#include "worker/exchange/round_notes.h"
 #include "worker/exchange/rule.h"
 #include "worker/exchange/units.h"
 
@@ -52,6 +58,7 @@ class GossipGrad final : public ExchangeStrategy {
     bool open = false;
     bool snapshot = false;  // our own part lies in the send buffer
     uint64_t step = 0;
+    uint64_t round = 0;
     Partners partners;
     absl::Time begun;
   };
@@ -65,6 +72,8 @@ class GossipGrad final : public ExchangeStrategy {
   Flat Live(int unit, size_t part) const;
   Flat Slice(Flat message, int unit, size_t part) const;
 
+  // Answers who asks where we are; the round of this step.
+  void FindRound(uint64_t step);
   // Posts the receive of this step where the buffer is free.
   void Expect(int unit);
   // Snapshots the unit and sends it to this step's partner.
@@ -87,10 +96,13 @@ class GossipGrad final : public ExchangeStrategy {
   const std::unique_ptr<PartnerSchedule> schedule_;
   const UnitPlan plan_;
   std::shared_ptr<Inflight> inflight_;
+  std::shared_ptr<RoundNotes> notes_;
   PartnerWatch watch_;
   ReplicaAverage average_;
 
   uint64_t step_ = 0;
+  uint64_t left_out_ = 0;  // rounds
+  uint64_t round_ = 0;     // step_ + left_out_
   uint64_t steps_done_ = 0;
   Partners partners_;
   std::vector<int> ready_;           // blocks of each unit whose gradient is ready in this step

@@ -26,19 +26,24 @@ Bytes AsBytes(Flat floats) {
 absl::StatusOr<std::shared_ptr<Inflight>> Inflight::Create(Device& device, PeerGroup& group,
                                                            Clock& clock,
                                                            const std::vector<size_t>& floats) {
-  std::shared_ptr<Inflight> inflight(new Inflight(group, clock));
+  std::shared_ptr<Inflight> inflight(new Inflight(device, group, clock));
   for (const size_t count : floats) {
     Unit unit;
     unit.floats = count;
+    unit.send.resize(2);
     for (std::unique_ptr<Buffer>* buffer :
          {&unit.recv.buffer, &unit.send[0].buffer, &unit.send[1].buffer}) {
-      auto allocated = device.Allocate(count * sizeof(float));
-      if (!allocated.ok()) return Annotate(allocated.status(), "buffers of the exchange");
-      *buffer = std::move(allocated).value();
+      GG_ASSIGN_OR_RETURN(*buffer, inflight->Allocate(count));
     }
     inflight->units_.push_back(std::move(unit));
   }
   return inflight;
+}
+
+absl::StatusOr<std::unique_ptr<Buffer>> Inflight::Allocate(size_t floats) {
+  auto allocated = device_.Allocate(floats * sizeof(float));
+  if (!allocated.ok()) return Annotate(allocated.status(), "buffers of the exchange");
+  return allocated;
 }
 
 bool Inflight::PostRecv(int unit, uint64_t step, Rank from) {
@@ -114,39 +119,75 @@ Flat Inflight::Received(int unit) {
   return units_[unit].recv.buffer->floats().subspan(0, units_[unit].floats);
 }
 
-Flat Inflight::Sent(int unit, uint64_t step) {
-  return units_[unit].send[step % 2].buffer->floats().subspan(0, units_[unit].floats);
+Inflight::SendSlot& Inflight::SlotOf(int unit, uint64_t step) {
+  Unit& u = units_[unit];
+  // The latest or the one before it; an older buffer may still have the number of a step that was
+  // given twice, after a restart.
+  if (u.send[u.latest].step == step) return u.send[u.latest];
+  for (SendSlot& slot : u.send) {
+    if (slot.step == step) return slot;
+  }
+  return u.send[u.latest];
 }
 
-Flat Inflight::Outgoing(int unit, uint64_t step, absl::Time deadline) {
+Flat Inflight::Sent(int unit, uint64_t step) {
+  return SlotOf(unit, step).buffer->floats().subspan(0, units_[unit].floats);
+}
+
+int Inflight::HeldLocked(Rank peer, int unit) const {
+  int held = 0;
+  for (const SendSlot& slot : units_[unit].send) held += slot.holder == peer ? 1 : 0;
+  return held;
+}
+
+int Inflight::HeldBy(Rank peer, int unit) {
   MutexLock lock(&monitor_.mu);
-  const SendSlot& slot = units_[unit].send[step % 2];
-  clock_.Await(
-      monitor_, [&] { return slot.holder < 0 || !aborted_.ok(); }, deadline);
-  if (slot.holder >= 0 || !aborted_.ok()) return Flat();
+  return HeldLocked(peer, unit);
+}
+
+absl::StatusOr<Flat> Inflight::Outgoing(int unit, uint64_t step, Rank to, absl::Time deadline) {
+  Unit& u = units_[unit];
+  {
+    MutexLock lock(&monitor_.mu);
+    const auto ready = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return HeldLocked(to, unit) < kHeldPerPeer || !aborted_.ok();
+    };
+    clock_.Await(monitor_, ready, deadline);
+    if (!ready() || !aborted_.ok()) return Flat();
+    size_t slot = 0;
+    while (slot < u.send.size() && (u.send[slot].holder >= 0 || slot == u.latest)) ++slot;
+    if (slot < u.send.size()) {
+      u.latest = slot;
+      u.send[slot].step = step;
+      return Sent(unit, step);
+    }
+  }
+  SendSlot added;
+  GG_ASSIGN_OR_RETURN(added.buffer, Allocate(u.floats));
+  added.step = step;
+  MutexLock lock(&monitor_.mu);
+  u.latest = u.send.size();
+  u.send.push_back(std::move(added));
   return Sent(unit, step);
 }
 
-Rank Inflight::Holder(int unit, uint64_t step) {
-  MutexLock lock(&monitor_.mu);
-  return units_[unit].send[step % 2].holder;
-}
-
 void Inflight::Send(int unit, uint64_t step, Rank to) {
+  const size_t slot = units_[unit].latest;
   {
     MutexLock lock(&monitor_.mu);
-    units_[unit].send[step % 2].holder = to;
+    units_[unit].send[slot].holder = to;
   }
   group_.Send(to, TagOf(unit, step), AsBytes(Sent(unit, step)),
-              [self = shared_from_this(), unit, step, to](absl::Status status) {
-                self->OnSent(unit, step, to, std::move(status));
+              [self = shared_from_this(), unit, slot](absl::Status status) {
+                self->OnSent(unit, slot, std::move(status));
               });
 }
 
-void Inflight::OnSent(int unit, uint64_t step, Rank to, absl::Status status) {
+void Inflight::OnSent(int unit, size_t slot, absl::Status status) {
   MutexLock lock(&monitor_.mu);
-  units_[unit].send[step % 2].holder = -1;
-  if (!status.ok()) failures_.push_back({to, step, std::move(status)});
+  SendSlot& sent = units_[unit].send[slot];
+  if (!status.ok()) failures_.push_back({sent.holder, sent.step, std::move(status)});
+  sent.holder = -1;
   monitor_.changed.NotifyAll();
 }
 

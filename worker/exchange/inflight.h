@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The message buffers of every exchange unit and what is known about them: one receive buffer, and
-// two send buffers used in turn by even and odd steps, so that a snapshot outlives its step.
+// send buffers that are taken from a list, so that a peer that takes nothing holds none that
+// another peer's message needs. A unit has two send buffers, of which the latest keeps its snapshot
+// for one step more, and gets another one only when all are held: at most
+// 2 + kHeldPerPeer x (peers that have ever held one at the same time), which is 2 p for p workers.
+// They are used again, so that a run in which the transport keeps up allocates nothing.
+//
 // Buffers are lent to the transport; they and this object live until the last Done has run, hence
 // shared ownership.
 //
@@ -10,7 +15,6 @@
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_INFLIGHT_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_INFLIGHT_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,8 +30,8 @@ namespace gg {
 
 class Inflight : public std::enable_shared_from_this<Inflight> {
  public:
-  // `floats[u]` is the size of unit u's message. `group` and `clock` must outlive the use of the
-  // result, not its life.
+  // `floats[u]` is the size of unit u's message. `device`, `group` and `clock` must outlive the
+  // use of the result, not its life.
   static absl::StatusOr<std::shared_ptr<Inflight>> Create(Device& device, PeerGroup& group,
                                                           Clock& clock,
                                                           const std::vector<size_t>& floats);
@@ -42,14 +46,19 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   absl::Status Await(int unit, uint64_t step, absl::Time deadline);
   Flat Received(int unit);
 
-  // The send buffer of (unit, step) to be filled before Send, waited for until `deadline`; empty
-  // while the Send of two steps before holds it, or after Abort.
-  Flat Outgoing(int unit, uint64_t step, absl::Time deadline);
-  // Whom the message that holds that buffer goes to; -1 when it is free.
-  Rank Holder(int unit, uint64_t step);
+  // Messages of one unit to one peer that may be under way at the same time.
+  static constexpr int kHeldPerPeer = 2;
+  // How many there are.
+  int HeldBy(Rank peer, int unit);
+  // The send buffer for the unit's message of `step` to `to`, to be filled before Send. Empty when
+  // the peer holds kHeldPerPeer messages still at `deadline`, or after Abort. An error is that of
+  // the device, out of memory.
+  absl::StatusOr<Flat> Outgoing(int unit, uint64_t step, Rank to, absl::Time deadline);
+  // What Outgoing of (unit, step) gave.
   void Send(int unit, uint64_t step, Rank to);
-  // What was sent at `step`, unchanged until Outgoing(unit, step + 2).
+  // What was sent at `step`, unchanged until the second Outgoing of the unit after that.
   Flat Sent(int unit, uint64_t step);
+  size_t SendBuffers(int unit) const { return units_[unit].send.size(); }
 
   struct SendFailure {
     Rank to;
@@ -74,20 +83,27 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   };
   struct SendSlot {
     std::unique_ptr<Buffer> buffer;
+    uint64_t step = 0;
     Rank holder = -1;  // whom a Send under way goes to; -1: the buffer is free
   };
   struct Unit {
     size_t floats = 0;
     RecvSlot recv;
-    std::array<SendSlot, 2> send;
+    std::vector<SendSlot> send;
+    size_t latest = 0;  // in `send`: what Outgoing gave last
   };
 
-  Inflight(PeerGroup& group, Clock& clock) : group_(group), clock_(clock) {}
+  Inflight(Device& device, PeerGroup& group, Clock& clock)
+      : device_(device), group_(group), clock_(clock) {}
+  absl::StatusOr<std::unique_ptr<Buffer>> Allocate(size_t floats);
+  int HeldLocked(Rank peer, int unit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
+  SendSlot& SlotOf(int unit, uint64_t step);
   // Takes the buffer back from the receive that holds it.
   void GiveUp(int unit);
   void OnReceived(int unit, absl::Status status);
-  void OnSent(int unit, uint64_t step, Rank to, absl::Status status);
+  void OnSent(int unit, size_t slot, absl::Status status);
 
+  Device& device_;
   PeerGroup& group_;
   Clock& clock_;
   Monitor monitor_;

@@ -32,7 +32,7 @@ PartnerWatch::PartnerWatch(ExchangeContext& context)
 
 absl::Time PartnerWatch::WaitUntil(Rank partner) const {
   const absl::Time now = context_.clock->Now();
-  return health_.WorthWaiting(partner, now) ? now + budget_ : now;
+  return now + std::min(budget_, health_.Patience(partner, now));
 }
 
 void PartnerWatch::Waited(absl::Time start, ExchangeStats& stats) {
@@ -51,16 +51,18 @@ void PartnerWatch::Done(Rank partner, absl::Time begun, ExchangeStats& stats) {
 
 void PartnerWatch::Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
                           ExchangeStats& stats) {
+  const absl::Time now = context_.clock->Now();
   const absl::string_view reason = ReasonOf(status);
   Skip(partner, reason, stats);
   Tell(partner, step, reason,
-       absl::StrCat(
-           "step ", step, " went on without unit ", unit, " of ", Name(partner), ": ",
-           status.message(),
-           reason == "late" ? absl::StrCat(" within ", absl::FormatDuration(deadline_)) : ""));
+       absl::StrCat("step ", step, " went on without unit ", unit, " of ", Name(partner), ": ",
+                    status.message(),
+                    reason == "late" ? absl::StrCat(" within ", absl::FormatDuration(
+                                                                    health_.Patience(partner, now)))
+                                     : ""));
   // A corrupt message costs no waiting, and its sender is alive.
   if (reason == "corrupt") return;
-  health_.Missed(partner, step, reason == "lost", context_.clock->Now());
+  health_.Missed(partner, step, reason == "lost", now);
 }
 
 void PartnerWatch::NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats) {
@@ -71,14 +73,13 @@ void PartnerWatch::NonFinite(Rank partner, uint64_t step, int unit, ExchangeStat
                     ": it holds NaN or infinite values, so that worker has probably diverged"));
 }
 
-void PartnerWatch::SendHeldBack(Rank holder, Rank partner, uint64_t step, int unit) {
+void PartnerWatch::SendHeldBack(Rank partner, uint64_t step, int unit) {
   context_.metrics->Add(CounterId::kGossipSkipped, 1, "send_pending");
-  Tell(holder, step, "late",
-       absl::StrCat("step ", step, " did not send unit ", unit, " to ", Name(partner), ": ",
-                    Name(holder), " has not taken the message of step ", step - 2,
-                    ", which holds the buffer"));
-  // Two steps and a deadline: not a hiccup.
-  health_.Missed(holder, step, true, context_.clock->Now());
+  Tell(partner, step, "late",
+       absl::StrCat("step ", step, " did not send unit ", unit, " to ", Name(partner),
+                    ", which has not taken the last messages of that unit"));
+  // Several steps: not a hiccup.
+  health_.Missed(partner, step, true, context_.clock->Now());
 }
 
 void PartnerWatch::SendFailed(Rank partner, uint64_t step, const absl::Status& status) {

@@ -38,9 +38,15 @@ class PartnerWatch {
   void Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
               ExchangeStats& stats);
   void NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats);
-  // The unit could not be sent to `partner`, because `holder` has not taken the message of two
-  // steps before.
-  void SendHeldBack(Rank holder, Rank partner, uint64_t step, int unit);
+  // The exchange of `step` was left out because this worker itself was late for it.
+  void WeWereLate(Rank partner, ExchangeStats& stats) { Skip(partner, "late", stats); }
+  // The unit was not sent to `partner`, because it has not taken the last messages of that unit.
+  void SendHeldBack(Rank partner, uint64_t step, int unit);
+  // The partner gave a sign of life that is no exchange.
+  void Alive(Rank partner) { health_.Alive(partner); }
+  bool WorthWaiting(Rank partner) const {
+    return health_.WorthWaiting(partner, context_.clock->Now());
+  }
   void SendFailed(Rank partner, uint64_t step, const absl::Status& status);
   // The periodic average of `step` failed.
   void AverageFailed(Rank partner, uint64_t step, const absl::Status& status);

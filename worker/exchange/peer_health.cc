@@ -5,12 +5,20 @@
 
 namespace gg {
 
-void PeerHealth::Heard(Rank peer) {
+absl::Duration PeerHealth::Patience(Rank peer, absl::Time now) const {
+  if (!WorthWaiting(peer, now)) return absl::ZeroDuration();
+  return peers_[peer].missed ? deadline_ / 2 : deadline_;
+}
+
+void PeerHealth::Alive(Rank peer) {
+  const bool missed = peers_[peer].missed;
   peers_[peer] = Peer();
+  peers_[peer].missed = missed;
 }
 
 void PeerHealth::Missed(Rank peer, uint64_t step, bool lost, absl::Time now) {
   Peer& p = peers_[peer];
+  p.missed = true;
   if (!WorthWaiting(peer, now)) return;
   if (p.last_miss != step) ++p.misses_in_a_row;
   p.last_miss = step;

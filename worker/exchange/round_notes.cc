@@ -37,10 +37,13 @@ std::vector<RoundNote> RoundNotes::Take() {
         if (arrival.state != State::kDone) continue;
         arrival.state = State::kFree;
         if (arrival.status.ok()) {
-          notes.push_back({from, arrival.words[0], arrival.words[1] != 0});
+          // No worker gets that far: it would be taken for the number of a note.
+          const bool sane = arrival.words[0] < kFirst;
+          if (sane) notes.push_back({from, arrival.words[0], arrival.words[1] != 0});
           latest = std::max(latest, arrival.number);
         } else if (absl::IsUnavailable(arrival.status)) {
           peer.open = false;
+          arrival.state = State::kAgain;
         }
       }
       // Notes keep their order: what an arrival has overtaken will not come.
@@ -57,10 +60,8 @@ std::vector<RoundNote> RoundNotes::Take() {
 }
 
 void RoundNotes::Reopen(Rank peer) {
-  {
-    MutexLock lock(&mu_);
-    peers_[peer].open = true;
-  }
+  MutexLock lock(&mu_);
+  peers_[peer].open = true;
 }
 
 void RoundNotes::Post(Rank from) {
@@ -69,9 +70,9 @@ void RoundNotes::Post(Rank from) {
     Arrival& arrival = peer.arrivals[i];
     {
       MutexLock lock(&mu_);
-      if (!peer.open || arrival.state != State::kFree) continue;
+      if (!peer.open || arrival.state == State::kPosted || arrival.state == State::kDone) continue;
+      if (arrival.state == State::kFree) arrival.number = peer.next_expected++;
       arrival.state = State::kPosted;
-      arrival.number = peer.next_expected++;
     }
     const Bytes bytes(reinterpret_cast<uint8_t*>(arrival.words.data()), sizeof(Words));
     group_.Recv(from, TagOf(arrival.number), bytes,

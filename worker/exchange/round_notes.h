@@ -51,8 +51,8 @@ class RoundNotes : public std::enable_shared_from_this<RoundNotes> {
   void Reopen(Rank peer);
 
  private:
-  using Words = std::array<uint64_t, 2>;  // round, question
-  enum class State { kFree, kPosted, kDone };
+  using Words = std::array<uint64_t, 2>;               // round, question
+  enum class State { kFree, kAgain, kPosted, kDone };  // kAgain: the same number once more
   struct Arrival {
     State state = State::kFree;
     uint64_t number = 0;

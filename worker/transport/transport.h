@@ -51,7 +51,7 @@ using Done = absl::AnyInvocable<void(absl::Status)>;
 
 // What a message is for. The numbers are part of the wire contract.
 enum class Channel : uint16_t {
-  kExchange = 1,  // gradients, weights, momentum; step = training step, block = exchange unit
+  kExchange = 1,  // gradients, weights, momentum; step = round of the exchange, block = unit
   kCollective =
       2,       // phases of an all-reduce; step = running number of the collective, block = phase
   kTrade = 3,  // samples on the ring; step = number of the trade

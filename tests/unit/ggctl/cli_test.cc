@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -59,6 +64,17 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"explain", "train.epoch"}, "did you mean \"spec.train.epochs\"?"},
         Mistake{{"version", "--client", "--request-timeout", "soon"},
                 "expected a time such as 10s"},
+        Mistake{{"version", "--client", "--request-timeout", "nan"}, "expected a time"},
+        Mistake{{"version", "--client", "--request-timeout", "inf"}, "expected a time"},
+        Mistake{{"version", "--client", "--request-timeout=-1"}, "expected a time"},
+        Mistake{{"version", "--client", "--request-timeout", "1e300"}, "expected a time"},
+        Mistake{{"submit", "-f", "x", "--timeout", "nan"}, "--timeout: expected seconds"},
+        Mistake{{"submit", "-f", "x", "--timeout", "inf"}, "--timeout: expected seconds"},
+        Mistake{{"submit", "-f", "x", "--timeout=-1"}, "--timeout: expected seconds"},
+        Mistake{{"version", "--client", "--server", ""}, "--server: expected host:port"},
+        Mistake{{"version", "--client", "--server", "host"}, "--server: expected host:port"},
+        Mistake{{"version", "--client", "--server", "host:0"}, "--server: expected host:port"},
+        Mistake{{"version", "--client", "--server", "::1:7070"}, "--server: expected host:port"},
         Mistake{{"version", "--client", "--color", "red"}, "red"},
         Mistake{{"version", "--client", "what"}, "unexpected argument \"what\""}));
 
@@ -88,6 +104,25 @@ TEST(Validate, ShowsEveryProblemAndCountsThem) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("five-mistakes.yaml:14:13: error: spec.train.epochs"));
   EXPECT_THAT(result.err, HasSubstr("five-mistakes.yaml: 5 problems\n"));
+}
+
+TEST(Validate, AFileThatCannotBeReadIsNotEmpty) {
+  const Result result = Ggctl({"validate", "-f", "/proc/self/mem"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("/proc/self/mem: cannot be read: Input/output error"));
+}
+
+TEST(Validate, CutsAListOfThousands) {
+  const std::string file = ::testing::TempDir() + "/gg-many-" + std::to_string(getpid()) + ".yaml";
+  {
+    std::ofstream out(file);
+    for (int i = 0; i < 1000; ++i) out << "key" << i << ": 1\n";
+  }
+  const Result result = Ggctl({"validate", "-f", file});
+  std::filesystem::remove(file);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("... and 955 more\n"));
+  EXPECT_LT(std::count(result.err.begin(), result.err.end(), '\n'), 250);
 }
 
 TEST(Validate, SaysThatAJobIsGoodOrWritesItOut) {

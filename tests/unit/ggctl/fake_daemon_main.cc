@@ -79,6 +79,15 @@ int Coordinator(int argc, char** argv, const sigset_t& set) {
     service.after_watch = nullptr;
   } else if (scenario == "die") {
     service.after_watch = [](grpc::ServerContext*) { kill(getpid(), SIGKILL); };
+  } else if (scenario == "freeze") {
+    service.after_watch = [](grpc::ServerContext*) { kill(getpid(), SIGSTOP); };
+  } else if (scenario == "terminated") {
+    service.after_watch = [](grpc::ServerContext*) { kill(getpid(), SIGTERM); };
+  } else if (scenario == "quit") {
+    service.after_watch = [](grpc::ServerContext* context) {
+      kill(getppid(), SIGQUIT);
+      HoldUntilCancelled(context);
+    };
   } else if (scenario == "interrupt") {
     service.after_watch = [](grpc::ServerContext* context) {
       kill(getppid(), SIGINT);

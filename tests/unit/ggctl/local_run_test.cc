@@ -21,6 +21,7 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class LocalRunTest : public ::testing::Test {
  protected:
@@ -130,6 +131,32 @@ TEST_F(LocalRunTest, AKilledCoordinatorEndsWithUnavailable) {
   setenv("GG_FAKE_SCENARIO", "die", 1);
   EXPECT_EQ(Ggctl(), 7);
   EXPECT_THAT(err_.str(), ContainsRegex("the coordinator \\(pid [0-9]+\\) was killed by signal 9"));
+}
+
+TEST_F(LocalRunTest, AFrozenCoordinatorIsReportedAndKilled) {
+  setenv("GG_FAKE_SCENARIO", "freeze", 1);
+  EXPECT_EQ(Ggctl({"-o", "json"}), 7);
+  EXPECT_THAT(err_.str(), ContainsRegex("the coordinator \\(pid [0-9]+\\) does not answer"));
+  EXPECT_THAT(nlohmann::json::parse(out_.str())["culprit"].get<std::string>(),
+              HasSubstr("does not answer"));
+}
+
+TEST_F(LocalRunTest, ACoordinatorToldToEndIsTheCulprit) {
+  setenv("GG_FAKE_SCENARIO", "terminated", 1);
+  EXPECT_EQ(Ggctl(), 7);
+  EXPECT_THAT(err_.str(), ContainsRegex("the coordinator \\(pid [0-9]+\\) exited with code 0"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("CANCELLED")));
+}
+
+TEST_F(LocalRunTest, AQuitSignalStopsEverything) {
+  setenv("GG_FAKE_SCENARIO", "quit", 1);
+  EXPECT_EQ(Ggctl(), 130);
+}
+
+TEST_F(LocalRunTest, TheNumberOfWorkersIsGivenInOnePlace) {
+  EXPECT_EQ(Ggctl({"--set", "workers.max=3"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("both set the number of workers"));
+  EXPECT_THAT(Pids(), IsEmpty());
 }
 
 TEST_F(LocalRunTest, ACoordinatorThatDoesNotStartIsShown) {

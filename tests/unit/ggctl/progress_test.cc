@@ -86,6 +86,17 @@ TEST(PlainProgress, PrintsALinePerEpochOrFiveSeconds) {
             "communication 3.1%  ETA 1m12s");
 }
 
+TEST(TerminalProgress, PrintsPlainLinesWhereABlockHasNoRoom) {
+  setenv("COLUMNS", "12", 1);
+  std::ostringstream err;
+  Terminal terminal;
+  terminal.is_terminal = true;
+  MakeProgressView(terminal, &err)->Update(RunningJob("one"), absl::FromUnixSeconds(1000));
+  unsetenv("COLUMNS");
+  EXPECT_THAT(err.str(), ::testing::StartsWith("one: Running"));
+  EXPECT_THAT(err.str(), Not(HasSubstr("\x1b")));
+}
+
 TEST(TerminalProgress, DrawsEachFrameOverTheLastInOneWrite) {
   std::ostringstream err;
   Terminal terminal;

@@ -169,6 +169,52 @@ INSTANTIATE_TEST_SUITE_P(, ExitCodesTest,
                                            CodePair{grpc::StatusCode::INTERNAL, 1},
                                            CodePair{grpc::StatusCode::RESOURCE_EXHAUSTED, 1}));
 
+TEST_F(VerbsTest, AServerThatIsThereIsNotCalledUnreachable) {
+  fake_.submit_status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the store's disk is full");
+  EXPECT_EQ(Ggctl({"submit", "-f", job_file_}), 7);
+  EXPECT_EQ(err(), "error: the store's disk is full\n");
+}
+
+TEST_F(VerbsTest, TheBareNameOfACodeIsNoMessage) {
+  fake_.submit_status = grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED");
+  Ggctl({"submit", "-f", job_file_});
+  EXPECT_THAT(err(), HasSubstr("ended the call without a reason; it may be shutting down"));
+}
+
+TEST_F(VerbsTest, ControlCharactersOfOthersStayOffTheTerminal) {
+  v1::Job job = FinishedJob("two");
+  job.set_reason("bad\x1b[2J\nfaked: line");
+  job.mutable_events(0)->set_message("\x1b]0;title\x07");
+  job.mutable_conditions(0)->set_message("\xC2\x9B 31m");
+  job.mutable_workers(0)->set_worker_id("w\x1b[1m");
+  fake_.AddJob(job);
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"describe", "job", "two"}, {"get", "jobs", "-o", "wide"}, {"watch", "two"}}) {
+    fake_.watch = {job};
+    Ggctl(verb);
+    for (const std::string& text : {out(), err()}) {
+      EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << verb[0];
+      EXPECT_THAT(text, Not(HasSubstr("\x07"))) << verb[0];
+      EXPECT_THAT(text, Not(HasSubstr("\xC2\x9B"))) << verb[0];
+      EXPECT_THAT(text, Not(HasSubstr("\nfaked"))) << verb[0];
+    }
+  }
+}
+
+// A disk that is full.
+class FullBuffer : public std::streambuf {};
+
+TEST_F(VerbsTest, LostOutputIsAFailure) {
+  fake_.AddJob(RunningJob("one"));
+  FullBuffer full;
+  for (const char* form : {"wide", "json", "name"}) {
+    std::ostream out(&full);
+    std::ostringstream err;
+    EXPECT_EQ(RunGgctl({"get", "jobs", "-o", form, "--server", server_}, out, err), 1);
+    EXPECT_THAT(err.str(), HasSubstr("standard output could not be written"));
+  }
+}
+
 TEST_F(VerbsTest, WatchShowsALinePerChangeAndTheSummary) {
   fake_.AddJob(RunningJob("two"));
   fake_.watch = {RunningJob("two"), FinishedJob("two")};

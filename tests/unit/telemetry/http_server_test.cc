@@ -106,6 +106,19 @@ TEST(HttpServer, ClientsThatSendNothingOrNonsenseDoNotBlockOthersForEver) {
   for (const int fd : idle) close(fd);
 }
 
+TEST(HttpServer, ProbesComeThroughHoweverManyRequestsAreNeverFinished) {
+  auto server = Start();
+  std::vector<int> stalled;
+  for (int i = 0; i < 60; ++i) {
+    stalled.push_back(Connect(server->port()));
+    send(stalled.back(), "GET /livez HTTP/1.1\r\nHost:", 26, MSG_NOSIGNAL);
+  }
+  // Each waits 20 s at most (see Connect), which was not enough for the sixty before it once.
+  EXPECT_THAT(Get(server->port(), "/livez"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Get(server->port(), "/metrics"), StartsWith("HTTP/1.1 200 "));
+  for (const int fd : stalled) close(fd);
+}
+
 TEST(HttpServer, RefusesABusyPortAndABadAddressWithAReason) {
   auto server = Start();
   HttpServerOptions same;

@@ -55,6 +55,8 @@ TEST(FlagsTest, EveryFlagArrives) {
 TEST(FlagsTest, AnOpenAddressNeedsAnExplicitWord) {
   EXPECT_THAT(Refused({"--listen", "0.0.0.0:0"}).text, HasSubstr("--insecure"));
   EXPECT_THAT(Refused({"--listen", "[::]:7"}).text, HasSubstr("--insecure"));
+  EXPECT_THAT(Refused({"--http-listen", "0.0.0.0:0"}).text, HasSubstr("--http-listen"));
+  EXPECT_TRUE(std::holds_alternative<Flags>(Parse({"--http-listen", "0.0.0.0:0", "--insecure"})));
   EXPECT_TRUE(std::holds_alternative<Flags>(Parse({"--listen", "[::1]:0"})));
   EXPECT_TRUE(std::holds_alternative<Flags>(Parse({"--listen", "localhost:0"})));
 }
@@ -66,7 +68,14 @@ TEST(FlagsTest, MistakesAreNamed) {
   EXPECT_THAT(Refused({"--log-level", "loud"}).text, HasSubstr("loud"));
   EXPECT_THAT(Refused({"--log-format", "xml"}).text, HasSubstr("xml"));
   EXPECT_THAT(Refused({"--lease-seconds", "0"}).text, HasSubstr("--lease-seconds"));
-  EXPECT_THAT(Refused({"--lease-seconds", "nan"}).text, HasSubstr("--lease-seconds"));
+  for (const char* value : {"nan", "inf", "-1", "0.01", "86401", "1e300"}) {
+    for (const char* flag : {"--lease-seconds", "--heartbeat-seconds"}) {
+      EXPECT_THAT(Refused({flag, value}).text, HasSubstr(flag)) << value;
+    }
+  }
+  for (const char* value : {"nan", "inf", "-1"}) {
+    EXPECT_THAT(Refused({"--settle-seconds", value}).text, HasSubstr("--settle-seconds")) << value;
+  }
   EXPECT_THAT(Refused({"--lease-seconds", "1", "--heartbeat-seconds", "0.8"}).text,
               HasSubstr("more than half"));
   EXPECT_THAT(Refused({"--stroe", "x"}).text, HasSubstr("--stroe"));

@@ -15,6 +15,7 @@
 #include "tests/unit/coordinator/daemon/coordinator_process.h"
 #include "tests/unit/coordinator/service/fake_worker.h"
 #include "tests/unit/coordinator/store/temp_file.h"
+#include "worker/control/agent.h"
 
 namespace gg {
 namespace {
@@ -207,6 +208,81 @@ TEST_F(CoordinatorProcessTest, WhatWasAcknowledgedIsThereAfterSigkill) {
   const auto assign = worker.NextOf(v1::CoordinatorMessage::kAssign);
   ASSERT_TRUE(assign.has_value());
   EXPECT_GT(assign->assign().view().number(), ran.view());
+}
+
+// Counts what an agent is told.
+class Witness final : public ControlHandler {
+ public:
+  void OnRegistered(const v1::Registered&) override { Count(&registered_); }
+  void OnAssign(const v1::Assign&) override {}
+  void OnBegin(const v1::Begin&) override {}
+  void OnStop(const v1::Stop&) override {}
+  void OnDisconnected(const absl::Status&) override { Count(&disconnected_); }
+  void OnGivenUp(const absl::Status& why) override {
+    MutexLock lock(&monitor_.mu);
+    given_up_ = why;
+    monitor_.changed.NotifyAll();
+  }
+  bool WaitRegistered(int times) {
+    return Wait([&] { return registered_ >= times; });
+  }
+  bool WaitDisconnected() {
+    return Wait([&] { return disconnected_ > 0; });
+  }
+  absl::Status WaitGivenUp() {
+    Wait([&] { return !given_up_.ok(); });
+    MutexLock lock(&monitor_.mu);
+    return given_up_;
+  }
+
+ private:
+  void Count(int* what) {
+    MutexLock lock(&monitor_.mu);
+    ++*what;
+    monitor_.changed.NotifyAll();
+  }
+  bool Wait(absl::FunctionRef<bool()> done) {
+    MutexLock lock(&monitor_.mu);
+    return RealClock().Await(monitor_, done, RealClock().Now() + absl::Seconds(60));
+  }
+  Monitor monitor_;
+  int registered_ = 0, disconnected_ = 0;
+  absl::Status given_up_;
+};
+
+AgentOptions WorkerOf(const CoordinatorProcess& process) {
+  AgentOptions options;
+  options.coordinator = process.grpc();
+  options.registration.set_worker_id("w");
+  options.registration.set_incarnation(1);
+  return options;
+}
+
+TEST_F(CoordinatorProcessTest, AWorkerNoticesAFrozenCoordinatorAndComesBackWhenItWakesUp) {
+  CoordinatorProcess process(folder_.path(), {});
+  ASSERT_TRUE(process.WaitUntilServing()) << process.Log();
+  Witness witness;
+  AgentOptions options = WorkerOf(process);
+  options.timeout = absl::Minutes(5);
+  const auto agent = Agent::Start(std::move(options), witness, RealClock(), NullMetricSink());
+  ASSERT_TRUE(witness.WaitRegistered(1));
+  process.Signal(SIGSTOP);
+  EXPECT_TRUE(witness.WaitDisconnected());
+  process.Signal(SIGCONT);
+  EXPECT_TRUE(witness.WaitRegistered(2)) << process.Log();
+}
+
+TEST_F(CoordinatorProcessTest, AWorkerGivesUpOnACoordinatorThatStaysFrozen) {
+  CoordinatorProcess process(folder_.path(), {});
+  ASSERT_TRUE(process.WaitUntilServing()) << process.Log();
+  Witness witness;
+  AgentOptions options = WorkerOf(process);
+  options.timeout = absl::Seconds(1);
+  const auto agent = Agent::Start(std::move(options), witness, RealClock(), NullMetricSink());
+  ASSERT_TRUE(witness.WaitRegistered(1));
+  process.Signal(SIGSTOP);
+  EXPECT_EQ(witness.WaitGivenUp().code(), absl::StatusCode::kUnavailable);
+  process.Signal(SIGCONT);
 }
 
 TEST_F(CoordinatorProcessTest, ASecondOneOnTheSameStoreIsRefusedWithItsOwnCode) {

@@ -139,15 +139,73 @@ TEST_F(ServerTest, AWorkerOfAnotherProtocolIsToldBothVersions) {
   EXPECT_THAT(end.error_message(), HasSubstr("speaks 1"));
 }
 
-TEST_F(ServerTest, AnOlderIncarnationIsRefusedAndANewerOneReplaces) {
+TEST_F(ServerTest, ANamesakeIsRefusedUntilTheHolderIsGoneAndItsJobGoesOn) {
   Start();
-  FakeWorker first(channel_, {.id = "w", .incarnation = 5});
-  ASSERT_TRUE(first.NextOf(kRegistered).has_value());
-  FakeWorker older(channel_, {.id = "w", .incarnation = 4});
-  EXPECT_EQ(older.End().error_code(), grpc::StatusCode::ALREADY_EXISTS);
-  FakeWorker newer(channel_, {.id = "w", .incarnation = 6});
-  ASSERT_TRUE(newer.NextOf(kRegistered).has_value());
-  EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
+  auto first =
+      std::make_unique<FakeWorker>(channel_, FakeWorker::Options{.id = "w", .incarnation = 5});
+  ASSERT_TRUE(first->NextOf(kRegistered).has_value());
+  v1::Job job;
+  ASSERT_TRUE(Submit(Spec("lenet"), "1", &job).ok());
+  const auto assign = first->NextOf(kAssign);
+  ASSERT_TRUE(assign.has_value());
+  for (const uint64_t incarnation : {4, 6}) {
+    FakeWorker namesake(channel_, {.id = "w", .incarnation = incarnation});
+    const grpc::Status end = namesake.End();
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+    EXPECT_THAT(end.error_message(), HasSubstr("host host-w, pid "));
+  }
+  first->Prepared(assign->assign());
+  const auto begin = first->NextOf(kBegin);
+  ASSERT_TRUE(begin.has_value());
+  first->Finished(begin->begin(), 1, 2);
+  int messages = 0;
+  ASSERT_TRUE(WatchToTheEnd("lenet", &job, &messages).ok());
+  EXPECT_EQ(job.state(), v1::JOB_STATE_SUCCEEDED);
+
+  first.reset();
+  for (grpc::Status end;;) {  // until the coordinator has noticed
+    FakeWorker newer(channel_, {.id = "w", .incarnation = 6});
+    if (newer.NextOf(kRegistered).has_value()) break;
+    ASSERT_EQ(newer.End().error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  }
+}
+
+TEST_F(ServerTest, ClientsThatLookAfterTheirConnectionOftenAreNotThrownOut) {
+  Start();
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 60'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto channel =
+      grpc::CreateCustomChannel(server_->address(), grpc::InsecureChannelCredentials(), arguments);
+  FakeWorker worker(channel, {.id = "w", .beats = false});
+  ASSERT_TRUE(worker.NextOf(kRegistered).has_value());
+  // Some fifty pings without data in between; the third was one too many once.
+  EXPECT_EQ(worker.End(absl::Seconds(1)).error_message(), "the stream goes on");
+}
+
+TEST_F(ServerTest, AnEndlessReasonToCancelIsRefused) {
+  Start();
+  v1::Job job;
+  ASSERT_TRUE(Submit(Spec("lenet", 2, 2), "r", &job).ok());
+  v1::CancelJobRequest request;
+  v1::CancelJobResponse response;
+  request.set_name("lenet");
+  request.set_reason(std::string(1025, 'x'));
+  {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    EXPECT_EQ(jobs_->CancelJob(&context, request, &response).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  ASSERT_TRUE(Get("lenet", &job).ok());
+  EXPECT_EQ(job.state(), v1::JOB_STATE_PENDING);
+  request.set_reason(std::string(1024, 'x'));
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  EXPECT_TRUE(jobs_->CancelJob(&context, request, &response).ok());
 }
 
 TEST_F(ServerTest, AStreamThatDoesNotRegisterIsClosed) {

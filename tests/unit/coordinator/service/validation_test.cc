@@ -98,5 +98,20 @@ TEST_F(ValidationTest, ValidateOnlyStoresNothing) {
   EXPECT_EQ(Get("lenet", &job).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(ValidationTest, ValidateOnlyAnswersAsTheRealSubmitWould) {
+  Start();
+  v1::Job job;
+  ASSERT_TRUE(Submit(Spec("lenet", 2, 2), "r", &job).ok());
+  v1::SubmitJobRequest request;
+  *request.mutable_spec() = Spec("lenet");
+  request.set_validate_only(true);
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  v1::SubmitJobResponse response;
+  const grpc::Status status = jobs_->SubmitJob(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(status.error_message(), Submit(Spec("lenet"), "other", &job).error_message());
+}
+
 }  // namespace
 }  // namespace gg

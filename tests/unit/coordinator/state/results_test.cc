@@ -88,7 +88,7 @@ TEST(AggregateTest, AWorkerThatDidNothingDividesByNothing) {
   job.members.resize(1);
   job.members[0].finished = FinishedReport();
   const JobResult result = Aggregate(job);
-  EXPECT_EQ(result.test_accuracy, 0);
+  EXPECT_EQ(result.test_accuracy, -1);
   EXPECT_EQ(result.samples_per_second, 0);
   EXPECT_EQ(result.sent_bytes_per_step, 0);
 }
@@ -123,6 +123,18 @@ TEST(SummariseTest, BeforeTheFirstReportNothingIsClaimed) {
   EXPECT_EQ(progress.eta_seconds, -1);
   EXPECT_EQ(progress.test_accuracy, -1);
   EXPECT_EQ(progress.loss, 0);
+}
+
+TEST(AggregateTest, WhatWasNotMeasuredIsNegativeNotZeroAndNotNan) {
+  Job job = TwoFinished();
+  for (JobMember& member : job.members) {
+    member.finished->squared_distance = -1;
+    member.finished->average_correct = member.finished->average_samples = 0;
+  }
+  const JobResult result = Aggregate(job);
+  EXPECT_EQ(result.consensus_distance, -1);
+  EXPECT_EQ(result.test_accuracy, -1);
+  EXPECT_EQ(result.test_loss, -1);
 }
 
 }  // namespace

@@ -271,6 +271,7 @@ std::string Transcript::Run(const std::string& line) {
     report.steps = words.Count("steps", 100);
     report.epochs = 2;
     report.train_seconds = 1;
+    report.samples = words.Count("trained", 0);
     report.average_correct = words.Count("correct", 9);
     report.average_samples = words.Count("samples", 10);
     report.squared_distance = words.Number("distance", 0);

@@ -101,8 +101,37 @@ TEST(SqliteStoreTest, AReadOnlyFileIsRefused) {
   { ASSERT_TRUE(Open(folder.file()).ok()); }
   chmod(folder.file().c_str(), 0444);
   chmod(folder.path().c_str(), 0555);
-  EXPECT_EQ(Open(folder.file()).status().code(), absl::StatusCode::kPermissionDenied);
+  const absl::Status status = Open(folder.file()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(status.message(), HasSubstr("read-only"));
   chmod(folder.path().c_str(), 0755);
+}
+
+TEST(SqliteStoreTest, WhatIsNotAFileIsRefused) {
+  const TempFolder folder;
+  for (const std::string& path : {std::string("/dev/null"), folder.path()}) {
+    const absl::Status status = Open(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
+    EXPECT_THAT(status.message(), HasSubstr("not a regular file"));
+  }
+}
+
+TEST(SqliteStoreTest, AProbeLeavesNothingBehind) {
+  const TempFolder folder;
+  {
+    auto store = Open(folder.file());
+    ASSERT_TRUE((*store)->Append({Submitted("a")}).ok());
+    EXPECT_TRUE((*store)->Probe().ok());
+    EXPECT_TRUE((*store)->Append({Submitted("b")}).ok());
+  }
+  int events = 0;
+  ASSERT_TRUE((*Open(folder.file()))
+                  ->Replay([&](const Event&) {
+                    ++events;
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_EQ(events, 2);
 }
 
 TEST(SqliteStoreTest, ADamagedEventIsNamedByItsNumber) {

@@ -115,12 +115,29 @@ INSTANTIATE_TEST_SUITE_P(
                       BadScalar{"spec.train.seed", "0x10", "0x10"},
                       BadScalar{"spec.data.stddev", "nan", "expected a number"},
                       BadScalar{"spec.data.stddev", "inf", "expected a number"},
+                      BadScalar{"spec.data.stddev", "0x1p3", "expected a number"},
+                      BadScalar{"spec.train.epochs", "-99999999999999999999", "too small"},
                       BadScalar{"spec.data.stddev", "1,5", "expected a number"},
                       BadScalar{"spec.exchange.rotate", "yes", "write true"},
                       BadScalar{"spec.exchange.rotate", "maybe", "expected true or false"},
                       BadScalar{"spec.model.hidden", "[1, 2", "not closed"},
                       BadScalar{"spec.model.hidden", "1, x", "whole numbers"},
                       BadScalar{"metadata.labels", "x", "key: value"}));
+
+TEST(ParseScalar, SuggestsOnlyWhatItWouldTake) {
+  for (const char* text : {"-1", "-2.0", "0x10"}) {
+    const auto value = ParseScalar(*FindField("spec.train.seed"), text);
+    EXPECT_THAT(std::string(value.status().message()), ::testing::Not(HasSubstr("write"))) << text;
+  }
+}
+
+TEST(Range, CountsWholeNumbersExactly) {
+  const Range& range = FindField("spec.train.max_steps")->range;
+  EXPECT_TRUE(range.ContainsWhole(9007199254740992));
+  EXPECT_FALSE(range.ContainsWhole(9007199254740993));
+  EXPECT_FALSE(range.ContainsWhole(-1));
+  EXPECT_TRUE(Range().ContainsWhole(std::numeric_limits<int64_t>::min()));
+}
 
 TEST(ParseScalar, KeepsAllBitsOfTheSeed) {
   const auto value = ParseScalar(*FindField("spec.train.seed"), "18446744073709551615");

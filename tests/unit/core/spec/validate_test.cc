@@ -119,8 +119,28 @@ INSTANTIATE_TEST_SUITE_P(
                   s.workers.min = 2;
                   s.workers.max = 4;
                 }},
-        Mistake{"spec.exchange.deadline_seconds", "0 < value",
+        Mistake{"spec.exchange.deadline_seconds", "0.001 <= value",
                 [](JobSpec& s) { s.exchange.deadline_seconds = 0; }},
+        Mistake{"spec.workers.start_timeout_seconds", "0.1 <= value",
+                [](JobSpec& s) { s.workers.start_timeout_seconds = 0.01; }},
+        Mistake{"spec.train.max_steps", "got 9007199254740993",
+                [](JobSpec& s) { s.train.max_steps = 9007199254740993; }},
+        Mistake{"spec.data.shape", "lenet needs images of at least 16x16, got 28x15",
+                [](JobSpec& s) {
+                  s.data.shape = {1, 28, 15};
+                }},
+        Mistake{"spec.data.shape", "cifarnet needs images of at least 12x12",
+                [](JobSpec& s) {
+                  s.model.name = "cifarnet";
+                  s.data.shape = {3, 11, 32};
+                }},
+        Mistake{"spec.data.train_samples", "take 730 GiB of memory",
+                [](JobSpec& s) { s.data.train_samples = 1000000000; }},
+        Mistake{"spec.model.hidden", "weights of",
+                [](JobSpec& s) {
+                  s.model.name = "mlp";
+                  s.model.hidden = {65536, 65536, 65536};
+                }},
         Mistake{"spec.train.epochs", "1 <= value <= 1000000, got 0",
                 [](JobSpec& s) { s.train.epochs = 0; }},
         Mistake{"spec.train.batch_size", "got -64", [](JobSpec& s) { s.train.batch_size = -64; }},
@@ -185,6 +205,18 @@ TEST(Warnings, TellOfGradientsWithoutAnAverage) {
   EXPECT_THAT(Validate(spec), IsEmpty());
   spec.exchange.average_every = 50;
   EXPECT_THAT(Warnings(spec), IsEmpty());
+}
+
+TEST(Warnings, TellOfABatchLargerThanAShare) {
+  JobSpec spec = GoodSpec();
+  spec.data.train_samples = 100;
+  spec.workers.min = spec.workers.max = 2;
+  spec.train.batch_size = 50;
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+  spec.train.batch_size = 51;
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(Warnings(spec)[0].path, "spec.train.batch_size");
+  EXPECT_THAT(Validate(spec), IsEmpty());
 }
 
 TEST(Warnings, TellOfAWarmUpThatNeverEnds) {

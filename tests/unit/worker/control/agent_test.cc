@@ -266,6 +266,20 @@ TEST(Agent, GivesUpAtOnceWhenItIsRefused) {
   EXPECT_THAT(note, HasSubstr("protocol 1, yours 2"));
 }
 
+TEST(Agent, TriesOnWhileANamesakeHoldsItsIdAndSaysSoOnce) {
+  FakeCoordinator coordinator;
+  coordinator.refuse_with =
+      grpc::Status(grpc::StatusCode::ALREADY_EXISTS, "w0 is on host h, pid 5");
+  AgentOptions options = OptionsFor(coordinator.address());
+  options.timeout = absl::Milliseconds(500);
+  RecordingHandler handler;
+  auto agent = Agent::Start(options, handler, RealClock(), NullMetricSink());
+  EXPECT_EQ(handler.Next(), "disconnected");
+  const std::string note = handler.Next();
+  EXPECT_THAT(note, HasSubstr("given up UNAVAILABLE"));  // exit 69
+  EXPECT_THAT(note, HasSubstr("w0 is on host h, pid 5"));
+}
+
 TEST(Agent, SaysGoodByeWhenItLeaves) {
   FakeCoordinator coordinator;
   RecordingHandler handler;

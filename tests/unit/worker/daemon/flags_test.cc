@@ -90,6 +90,9 @@ TEST(WorkerFlags, MistakesAreNamed) {
   EXPECT_THAT(message({"--coordinator", "h:1", "--log-level", "loud"}), HasSubstr("loud"));
   EXPECT_THAT(message({"--coordinator", "h:1", "--log-format", "xml"}), HasSubstr("xml"));
   EXPECT_THAT(message({"--coordinator"}), HasSubstr("--coordinator"));
+  for (const char* address : {"localhost", "localhost:", ":1", "h:0", "h:99999", "h:x", "::1:7"}) {
+    EXPECT_THAT(message({"--coordinator", address}), HasSubstr("--coordinator")) << address;
+  }
 }
 
 TEST(WorkerFlags, QuestionsAreAnsweredWithoutACoordinator) {

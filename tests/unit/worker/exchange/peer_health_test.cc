@@ -66,5 +66,30 @@ TEST(PeerHealth, AMessageInTimeEndsThePause) {
   EXPECT_TRUE(health.WorthWaiting(1, kStart + 2 * kDeadline)) << "begins with a short pause again";
 }
 
+TEST(PeerHealth, ASignOfLifeEndsThePauseAndLateIsNoHabit) {
+  PeerHealth health(2, kDeadline);
+  health.Missed(1, 0, true, kStart);
+  health.Alive(1);
+  EXPECT_TRUE(health.WorthWaiting(1, kStart));
+  for (int step = 1; step < 9; ++step) {
+    health.Missed(1, step, false, kStart);
+    health.Alive(1);
+    EXPECT_TRUE(health.WorthWaiting(1, kStart)) << step;
+  }
+}
+
+TEST(PeerHealth, AMissedPartnerIsWaitedForHalfAsLongUntilAMessageIsThereInTime) {
+  PeerHealth health(2, kDeadline);
+  EXPECT_EQ(health.Patience(1, kStart), kDeadline);
+  health.Missed(1, 0, false, kStart);
+  EXPECT_EQ(health.Patience(1, kStart), kDeadline / 2);
+  health.Alive(1);
+  EXPECT_EQ(health.Patience(1, kStart), kDeadline / 2);
+  health.Heard(1);
+  EXPECT_EQ(health.Patience(1, kStart), kDeadline);
+  health.Missed(1, 1, true, kStart);
+  EXPECT_EQ(health.Patience(1, kStart), absl::ZeroDuration()) << "a pause";
+}
+
 }  // namespace
 }  // namespace gg
