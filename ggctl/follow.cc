@@ -78,7 +78,9 @@ std::string Summary(const v1::Job& job) {
                                               absl::StrFormat("%.4g", r.epochs()), " epochs in ",
                                               absl::StrFormat("%.1f", r.train_seconds()), " s"));
     rows.emplace_back("test accuracy",
-                      absl::StrCat(Percent(r.test_accuracy(), 2), " (averaged model)"));
+                      r.test_accuracy() < 0
+                          ? std::string("unknown (exchange.final_average is off)")
+                          : absl::StrCat(Percent(r.test_accuracy(), 2), " (averaged model)"));
     if (r.replica_accuracy_size() > 0) {
       const auto [low, high] =
           std::minmax_element(r.replica_accuracy().begin(), r.replica_accuracy().end());
@@ -93,8 +95,11 @@ std::string Summary(const v1::Job& job) {
                       absl::StrCat(absl::StrFormat("%.1f", r.messages_per_step()), " messages, ",
                                    Bytes(r.sent_bytes_per_step()), " per worker and step; exposed ",
                                    Percent(r.comm_wait_ratio())));
-    rows.emplace_back("consensus", absl::StrFormat("distance %.4g, %d skipped exchanges",
-                                                   r.consensus_distance(), r.skipped_exchanges()));
+    const std::string distance = r.consensus_distance() < 0
+                                     ? "unknown"
+                                     : absl::StrFormat("%.4g", r.consensus_distance());
+    rows.emplace_back("consensus", absl::StrFormat("distance %s, %d skipped exchanges", distance,
+                                                   r.skipped_exchanges()));
   }
   std::string out;
   for (const auto& [name, value] : rows)

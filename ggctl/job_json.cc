@@ -50,7 +50,7 @@ Json PhasesToJson(const v1::JobResult& result) {
 
 Json ResultToJson(const v1::JobResult& r) {
   return {{"test_accuracy", NumberOrUnknown(r.test_accuracy())},
-          {"test_loss", Number(r.test_loss())},
+          {"test_loss", NumberOrUnknown(r.test_loss())},
           {"replica_accuracy", Numbers(r.replica_accuracy())},
           {"train_loss", Numbers(r.train_loss())},
           {"test_accuracy_by_epoch", Numbers(r.epoch_test_accuracy())},
@@ -61,7 +61,7 @@ Json ResultToJson(const v1::JobResult& r) {
           {"sent_bytes_per_step", Number(r.sent_bytes_per_step())},
           {"messages_per_step", Number(r.messages_per_step())},
           {"comm_wait_ratio", Number(r.comm_wait_ratio())},
-          {"consensus_distance", Number(r.consensus_distance())},
+          {"consensus_distance", NumberOrUnknown(r.consensus_distance())},
           {"skipped_exchanges", r.skipped_exchanges()},
           {"trades_late", r.trades_late()},
           {"parameter_count", r.parameter_count()},

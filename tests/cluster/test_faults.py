@@ -46,6 +46,13 @@ class Kills(ClusterTest):
         self.assertEqual(run.finish(BOUND), 8, run.stderr())
         self.assertIn("lease", run.stderr())
 
+    def test_frozen_coordinator_is_reported(self):
+        run, _ = self.run_long(2)
+        coordinator = run.children("gg-coordinator")[0]
+        os.kill(coordinator, signal.SIGSTOP)
+        self.assertEqual(run.finish(BOUND), 7, run.stderr())
+        self.assertIn(str(coordinator), run.stderr())
+
     def test_killed_ggctl_takes_its_cluster_along(self):
         run, _ = self.run_long(2)
         os.kill(run.process.pid, signal.SIGKILL)

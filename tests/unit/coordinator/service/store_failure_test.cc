@@ -116,10 +116,11 @@ TEST_F(StoreFailureTest, RefusedRequestsAloneMakeItNotReadyUntilTheStoreWorksAga
   options.loop.probe_interval = absl::Milliseconds(10);
   options.loop.log = [&](bool, absl::string_view line) { log.Add(line); };
   Start(std::move(options), std::make_unique<FailingStore>(disk));
+  v1::Job job;
+  EXPECT_FALSE(Get("nobody", &job).ok());  // answered by the loop: from now on it serves
   EXPECT_TRUE(server_->Ready().ok());
 
   disk->full = true;
-  v1::Job job;
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(Submit(Spec("lenet"), "1", &job).ok());
   EXPECT_THAT(server_->Ready().message(),
               HasSubstr("store failing cannot be written: disk is full"));
