@@ -40,10 +40,25 @@ function(gg_library folder)
 endfunction()
 
 # The system's gRPC, protobuf and Abseil are not built for ThreadSanitizer: it cannot see the order in which their queues
-# hand objects from thread to thread, and inline code of their headers would be reported. So a target that uses them
-# directly is compiled without that sanitizer (its mutexes are seen all the same), and everything else with it.
+# hand objects from thread to thread, and protobuf's headers lay their classes out differently under it. So whatever sees
+# those headers, by itself or through what it links, is compiled without that sanitizer (its mutexes are seen all the same),
+# and everything else with it.
 function(gg_link target kind deps exts absls)
-  if(GG_SANITIZE STREQUAL "thread" AND NOT kind STREQUAL "INTERFACE" AND ("grpc" IN_LIST exts OR "proto" IN_LIST deps))
+  set(sees_protobuf FALSE)
+  if("grpc" IN_LIST exts OR "proto" IN_LIST deps)
+    set(sees_protobuf TRUE)
+  endif()
+  foreach(dep IN LISTS deps)
+    gg_target_name("${dep}" lib)
+    if(TARGET ${lib})  # a folder that comes later adds nothing that is known yet
+      get_target_property(inherited ${lib} GG_SEES_PROTOBUF)
+      if(inherited)
+        set(sees_protobuf TRUE)
+      endif()
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES GG_SEES_PROTOBUF ${sees_protobuf})
+  if(GG_SANITIZE STREQUAL "thread" AND sees_protobuf)
     set_target_properties(${target} PROPERTIES GG_NOT_INSTRUMENTED TRUE)
   endif()
   target_link_libraries(${target} ${kind} gg_compile_settings Threads::Threads)

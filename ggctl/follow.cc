@@ -95,9 +95,8 @@ std::string Summary(const v1::Job& job) {
                       absl::StrCat(absl::StrFormat("%.1f", r.messages_per_step()), " messages, ",
                                    Bytes(r.sent_bytes_per_step()), " per worker and step; exposed ",
                                    Percent(r.comm_wait_ratio())));
-    const std::string distance = r.consensus_distance() < 0
-                                     ? "unknown"
-                                     : absl::StrFormat("%.4g", r.consensus_distance());
+    const std::string distance =
+        r.consensus_distance() < 0 ? "unknown" : absl::StrFormat("%.4g", r.consensus_distance());
     rows.emplace_back("consensus", absl::StrFormat("distance %s, %d skipped exchanges", distance,
                                                    r.skipped_exchanges()));
   }

@@ -44,10 +44,8 @@ std::string Bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return absl::StrFormat(unit == 0    ? "%.0f %s"
-                         : bytes < 10 ? "%.2f %s"
-                                      : "%.1f %s",
-                         bytes, kUnits[unit]);
+  const int digits = unit == 0 ? 0 : bytes < 10 ? 2 : 1;
+  return absl::StrFormat("%.*f %s", digits, bytes, kUnits[unit]);
 }
 
 std::string Thousands(double value) {

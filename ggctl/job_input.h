@@ -14,7 +14,7 @@
 #include "ggctl/jobfile/job_file.h"
 #include "ggctl/session.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

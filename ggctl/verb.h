@@ -11,7 +11,7 @@
 #include "ggctl/exit_code.h"
 #include "ggctl/session.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

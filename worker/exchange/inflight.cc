@@ -82,7 +82,9 @@ void Inflight::GiveUp(int unit) {
   group_.CancelRecv(slot.from, TagOf(unit, slot.step));
   // Its Done comes at once, and only then can the buffer expect the next message.
   MutexLock lock(&monitor_.mu);
-  const auto free = [&] { return slot.state == RecvState::kIdle || !aborted_.ok(); };
+  const auto free = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) {
+    return slot.state == RecvState::kIdle || !aborted_.ok();
+  };
   clock_.Await(monitor_, free, clock_.Now() + kCancelGrace);
 }
 
@@ -103,7 +105,9 @@ absl::Status Inflight::Await(int unit, uint64_t step, absl::Time deadline) {
     if (!in_use || slot.step != step) {
       return absl::DeadlineExceededError("an earlier receive still holds the buffer");
     }
-    const auto over = [&] { return slot.state == RecvState::kDone || !aborted_.ok(); };
+    const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) {
+      return slot.state == RecvState::kDone || !aborted_.ok();
+    };
     clock_.Await(monitor_, over, deadline);
     if (!aborted_.ok()) return aborted_;
     if (slot.state == RecvState::kDone) {

@@ -95,7 +95,7 @@ class Ring {
       MutexLock lock(&s.monitor.mu);
       clock_.Await(
           s.monitor,
-          [&s] {
+          [&s]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(s.monitor.mu) {
             return !s.aborted.ok() || !s.recv_status.ok() || !s.send_status.ok() ||
                    (!s.sending && !s.receiving);
           },

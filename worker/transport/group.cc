@@ -52,7 +52,8 @@ Group::~Group() {
   });
   MutexLock lock(&monitor_.mu);
   RealClock().Await(
-      monitor_, [this] { return operations_ == 0; }, absl::InfiniteFuture());
+      monitor_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) { return operations_ == 0; },
+      absl::InfiniteFuture());
 }
 
 Done Group::BeginOperation(Done done) {

@@ -96,7 +96,7 @@ void Loop::RunDueTimers() {
 void LocalLoop::Wait(absl::Time deadline) {
   MutexLock lock(&monitor_.mu);
   clock_.Await(
-      monitor_, [this] { return woken_; }, deadline);
+      monitor_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) { return woken_; }, deadline);
   woken_ = false;
 }
 
