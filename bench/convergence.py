@@ -3,7 +3,7 @@
 
   scripts/bench convergence workers   [--epochs 10] [--seeds 1]     p = 1, 2, 3, 5, 8, 16 with the example's settings
   scripts/bench convergence payloads  [--epochs 5]  [--seeds 3]     payload x overlap x p = 2, 4, 8
-Common: [--job FILE] [--workers 2,4] [--out FILE.json] [--set path=value]... [--quick] [-o json|table]
+Common: [--job FILE] [--workers 2,4] [--overlaps layerwise,step] [--out FILE.json] [--set path=value]... [--quick] [-o json|table]
 Rows are appended to --out as they are measured, so that an interrupted run goes on where it stopped.
 """
 import argparse
@@ -49,7 +49,7 @@ def plan(args):
     for seed in seeds:
         for p in workers:
             for payload in ("weights-momentum", "weights", "gradients"):
-                for overlap in ("layerwise", "step", "none"):
+                for overlap in args.overlaps:
                     settings.append({"workers": p, "train.epochs": args.epochs, "train.seed": seed,
                                      "exchange.payload": payload, "exchange.overlap": overlap})
     return settings
@@ -93,6 +93,8 @@ def main():
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--workers", type=lambda text: [int(p) for p in text.split(",")])
+    parser.add_argument("--overlaps", type=lambda text: text.split(","), default=["layerwise", "step", "none"],
+                        help="none computes layerwise's values bit for bit, so accuracy alone does not need it")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the binaries")
     parser.add_argument("--out", type=pathlib.Path)
