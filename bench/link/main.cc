@@ -19,7 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bench/link/side.h"
-#include "worker/transport/grpc/grpc_transport.h"
+#include "platform/allocator.h"
 
 namespace gg::bench {
 
@@ -132,7 +132,7 @@ int Main(int argc, char** argv) {
   app.add_option("--bytes", job.bytes, "Size of a message")->check(CLI::Range(1, 1 << 30));
   app.add_option("--seconds", job.seconds, "Time for each figure")->check(CLI::Range(0.01, 60.0));
   CLI11_PARSE(app, argc, argv);
-  RaiseAllocatorThresholds();
+  KeepFreedMemory();
   const Pipe to_near, to_far;
   const pid_t parent = getpid();
   const pid_t far = fork();  // before anything has threads

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/environment.h"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <climits>
@@ -11,14 +10,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace gg {
-
-void TuneAllocator() {
-#ifdef __GLIBC__
-  constexpr int kBytes = 256 << 20;
-  mallopt(M_MMAP_THRESHOLD, kBytes);
-  mallopt(M_TRIM_THRESHOLD, kBytes);
-#endif
-}
 
 void EnsureOpenMpEnvironment(int threads, char** argv) {
   const std::string wanted = absl::StrCat(threads);

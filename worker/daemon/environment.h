@@ -7,10 +7,6 @@
 
 namespace gg {
 
-// Keeps large blocks in the heap instead of giving them back to the kernel with each release: fresh
-// pages cost a fault and a zeroing each time.
-void TuneAllocator();
-
 // OpenMP reads its environment when its library is loaded, before main(). When the variables are
 // not set, sets them
 // (`threads` threads, and waiting ones sleep instead of taking the CPU from other workers) and

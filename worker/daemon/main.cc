@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "platform/allocator.h"
 #include "worker/daemon/environment.h"
 #include "worker/daemon/flags.h"
 #include "worker/daemon/worker_daemon.h"
@@ -36,7 +37,7 @@ int Main(int argc, char** argv) {
     std::fputs(flags->print_and_exit.c_str(), stdout);
     return 0;
   }
-  gg::TuneAllocator();
+  gg::KeepFreedMemory();
   gg::EnsureOpenMpEnvironment(flags->threads, argv);
 
   // Blocked before the first thread starts, hence in all of them: one thread waits for them in

@@ -33,6 +33,8 @@ constexpr uint32_t kOffset = Key(6, WireFormatLite::WIRETYPE_VARINT);
 constexpr uint32_t kChecksum = Key(7, WireFormatLite::WIRETYPE_FIXED64);
 constexpr uint32_t kChunk = Key(15, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 constexpr uint32_t kMaxHelloBytes = 4096;
+// What is copied is hashed next, and shall still be in the first-level cache then.
+constexpr uint64_t kPiece = 16 << 10;
 
 uint8_t* PutVarint(uint32_t key, uint64_t value, uint8_t* out) {
   if (value == 0) return out;  // proto3: the default is not written
@@ -142,7 +144,7 @@ absl::Status FrameReader::ReadChunk(uint8_t* into) {
     const void* piece = nullptr;
     int size = 0;
     if (!in_.GetDirectBufferPointer(&piece, &size)) return Malformed("cut off");
-    size = static_cast<int>(std::min<uint64_t>(size, left));
+    size = static_cast<int>(std::min<uint64_t>({static_cast<uint64_t>(size), left, kPiece}));
     if (into != nullptr) {
       std::memcpy(into, piece, size);
       into += size;

@@ -5,7 +5,6 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -158,13 +157,6 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeGrpcTransport(const GrpcTransport
       std::unique_ptr<Listener> listener,
       Listener::Make(options.listen, options.advertise_host, options.same_host_unix_socket));
   return std::make_unique<GrpcTransport>(options, std::move(listener));
-}
-
-void RaiseAllocatorThresholds() {
-  constexpr int kBytes = 64 << 20;
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that is allowed
-  mallopt(M_TRIM_THRESHOLD, kBytes);
-  mallopt(M_TOP_PAD, kBytes);
 }
 
 }  // namespace gg

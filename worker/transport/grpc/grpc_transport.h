@@ -31,11 +31,6 @@ struct GrpcTransportOptions {
 // advertise_host.
 absl::StatusOr<std::unique_ptr<Transport>> MakeGrpcTransport(const GrpcTransportOptions& options);
 
-// For the beginning of main(): lets the C library keep freed buffers of a few megabytes instead of
-// giving them back to the system, which would fault every received chunk in anew. Changes the whole
-// process.
-void RaiseAllocatorThresholds();
-
 }  // namespace gg
 
 #endif  // GOSSIPGRAD_WORKER_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
