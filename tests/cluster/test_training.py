@@ -48,12 +48,24 @@ class Scaling(ClusterTest):
 
 
 class Accuracy(ClusterTest):
-    def test_four_workers_reach_ninety_percent(self):
-        result = self.result("-f", EXAMPLE, "--workers", 4, seconds=850)
+    """Ten epochs of the example job; what docs/benchmarks/convergence.md says of it."""
+
+    def accuracy(self, workers):
+        result = self.result("-f", EXAMPLE, "--workers", workers, seconds=600)
         self.assertLessEqual(result["epochs"], 10)
-        self.assertGreaterEqual(result["test_accuracy"], 0.90)
-        spread = max(result["replica_accuracy"]) - min(result["replica_accuracy"])
-        self.assertLessEqual(spread, 0.003, result["replica_accuracy"])
+        return 100 * result["test_accuracy"], [100 * value for value in result["replica_accuracy"]]
+
+    def test_four_workers_reach_ninety_percent(self):
+        average, replicas = self.accuracy(4)
+        self.assertGreaterEqual(average, 90)
+        self.assertLessEqual(max(replicas) - min(replicas), 0.3, replicas)
+
+    def test_more_workers_come_close_to_one(self):
+        alone, _ = self.accuracy(1)
+        for workers, points in ((8, 0.5), (16, 1.5)):
+            with self.subTest(workers=workers):
+                average, _ = self.accuracy(workers)
+                self.assertGreaterEqual(average, alone - points)
 
 
 if __name__ == "__main__":
