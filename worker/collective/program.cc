@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/collective/program.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+
+namespace gg {
+namespace {
+
+bool Overlap(const Range& a, const Range& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
+bool Sends(const CollectivePiece& piece) {
+  return piece.kind == CollectivePiece::kSend;
+}
+
+void Cut(CollectivePiece::Kind kind, Rank peer, const Range& range, size_t piece_values,
+         uint32_t block, std::vector<CollectivePiece>& out) {
+  for (size_t at = range.begin; at < range.end; at += piece_values, ++block) {
+    out.push_back({.kind = kind,
+                   .peer = peer,
+                   .range = {at, std::min(at + piece_values, range.end)},
+                   .block = block,
+                   .waits_for = 0,
+                   .frees = {}});
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const CollectiveProgram>> CompileCollective(
+    CollectiveOp op, CollectiveAlgorithm algorithm, int size, Rank rank, size_t count,
+    size_t piece_values) {
+  GG_ASSIGN_OR_RETURN(const std::vector<CollectivePhase> plan,
+                      PlanCollective(op, algorithm, size, rank, count));
+  piece_values = std::max<size_t>(piece_values, 1);
+  if (plan.size() >= kPiecesPerPhase || count / piece_values >= kPiecesPerPhase) {
+    return absl::InvalidArgumentError(absl::StrCat("collective: ", plan.size(), " phases of up to ",
+                                                   count / piece_values + 1,
+                                                   " pieces are more than a tag can number"));
+  }
+  auto program = std::make_shared<CollectiveProgram>();
+  program->op = op;
+  program->algorithm = algorithm;
+  program->size = size;
+  program->rank = rank;
+  program->count = count;
+  std::vector<CollectivePiece>& pieces = program->pieces;
+  for (size_t k = 0; k < plan.size(); ++k) {
+    const CollectivePhase& phase = plan[k];
+    const uint32_t block = static_cast<uint32_t>(k) * kPiecesPerPhase;
+    if (phase.send_to >= 0) {
+      Cut(CollectivePiece::kSend, phase.send_to, phase.send, piece_values, block, pieces);
+    }
+    if (phase.recv_from >= 0) {
+      Cut(phase.add ? CollectivePiece::kAdd : CollectivePiece::kStore, phase.recv_from, phase.recv,
+          piece_values, block, pieces);
+    }
+  }
+  for (size_t later = 0; later < pieces.size(); ++later) {
+    CollectivePiece& piece = pieces[later];
+    program->longest_piece = std::max(program->longest_piece, piece.range.size());
+    if (Sends(piece)) {
+      ++program->messages;
+      program->values_sent += piece.range.size();
+    }
+    for (size_t earlier = 0; earlier < later; ++earlier) {
+      // Two sends of the same values disturb nobody.
+      if (Sends(piece) && Sends(pieces[earlier])) continue;
+      if (!Overlap(piece.range, pieces[earlier].range)) continue;
+      ++piece.waits_for;
+      pieces[earlier].frees.push_back(static_cast<int>(later));
+    }
+  }
+  return program;
+}
+
+}  // namespace gg
