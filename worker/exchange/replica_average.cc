@@ -109,8 +109,10 @@ absl::Status ReplicaAverage::RunPeriodic(uint64_t steps_done, PartnerWatch& watc
   stats.messages_sent += outcome.messages_sent;
   stats.bytes_sent += outcome.bytes_sent;
   MetricSink& metrics = *context_.metrics;
-  metrics.Add(CounterId::kGossipMessages, static_cast<double>(outcome.messages_sent), "sent");
-  metrics.Add(CounterId::kGossipBytes, static_cast<double>(outcome.bytes_sent), "sent");
+  metrics.Add(CounterId::kGossipMessages, static_cast<double>(outcome.messages_sent),
+              {"sent", context_.transport});
+  metrics.Add(CounterId::kGossipBytes, static_cast<double>(outcome.bytes_sent),
+              {"sent", context_.transport});
   GG_RETURN_IF_ERROR(aborted());
   if (!outcome.status.ok()) watch.AverageFailed(outcome.missing, steps_done - 1, outcome.status);
   return absl::OkStatus();
