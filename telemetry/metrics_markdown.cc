@@ -96,12 +96,14 @@ std::string MetricsMarkdown() {
       "long as the job's record |\n\n"
       "Counters and histograms whose label values are listed here exist from the start, at 0, so "
       "that `rate()` sees the\n"
-      "first event; a value that is not listed counts as `other`.\n\n"
+      "first event; a value that is not listed counts as `unknown`.\n\n"
       "## How many there are\n\n"
       "A worker that runs a job has at most ",
       kWorkerSeriesBudget,
-      " series, `process_*` included, of which some 60 are not buckets; a test counts them.\n"
-      "Nothing is labelled by pairs of workers. The coordinator has about 150 series, 12 for each "
+      " series: about 60 of its own, a dozen buckets of histograms and the\n"
+      "`process_*` ones; a test counts them. While the last values of another job are kept, those "
+      "of that job come on top.\n"
+      "Nothing is labelled by pairs of workers. The coordinator has up to 150 series, 12 for each "
       "job on record, and one\n"
       "for each worker of a running job.\n\n"
       "## Questions and queries\n\n");

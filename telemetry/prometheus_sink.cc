@@ -28,7 +28,7 @@ using ValueViews = absl::Span<const absl::string_view>;
 
 // What a value becomes that is not among the known ones of its label: the number of series must not
 // depend on what a call site makes up.
-constexpr absl::string_view kOther = "other";
+constexpr absl::string_view kUnknown = "unknown";
 
 struct ByValue {
   using is_transparent = void;
@@ -190,14 +190,14 @@ class Sink final : public PrometheusSink {
     bool all_known = true;
     for (size_t i = 0; i < key.size(); ++i) {
       const Values& known = series.labels[i].values;
-      if (known.empty() || key[i] == kOther) continue;
+      if (known.empty() || key[i] == kUnknown) continue;
       if (std::find(known.begin(), known.end(), key[i]) != known.end()) continue;
-      key[i] = std::string(kOther);
+      key[i] = std::string(kUnknown);
       all_known = false;
     }
     if (!all_known) {
-      const std::vector<absl::string_view> others(key.begin(), key.end());
-      return At(series, others, std::forward<Args>(args)...);
+      const std::vector<absl::string_view> shown(key.begin(), key.end());
+      return At(series, shown, std::forward<Args>(args)...);
     }
     prometheus::Labels labels;
     if (!worker_.empty()) labels["worker"] = worker_;

@@ -11,7 +11,7 @@
 // name begins. So a page holds the series of two jobs at most, however many a worker serves.
 // Numbers that arrive for a job's series while there is no job are dropped.
 //
-// A label value that the catalogue does not know counts as `other` where it lists the values: the
+// A label value that the catalogue does not know counts as `unknown` where it lists the values: the
 // number of series is bounded by the table. Thread-safety: thread-safe. Never blocks on I/O.
 #ifndef GOSSIPGRAD_TELEMETRY_PROMETHEUS_SINK_H_
 #define GOSSIPGRAD_TELEMETRY_PROMETHEUS_SINK_H_

@@ -2,7 +2,8 @@
 //
 // Counts and times every RPC of a server, unary and streaming, health checks and reflection included,
 // under the names that dashboards of other gRPC servers use: grpc_server_handled_total and
-// grpc_server_handling_seconds. Codes are spelt as Go's gRPC does ("OK", "NotFound").
+// grpc_server_handling_seconds. Calls of methods that nobody serves count under the method `unknown`:
+// their names are the client's, and would be series without end. Codes are spelt as Go's gRPC does ("OK", "NotFound").
 // Thread-safety: thread-safe.
 #ifndef GOSSIPGRAD_COORDINATOR_SERVICE_GRPC_METRICS_H_
 #define GOSSIPGRAD_COORDINATOR_SERVICE_GRPC_METRICS_H_

@@ -86,7 +86,7 @@ namespace gg {
   X(kJobQueueWait, "gossipgrad_job_queue_wait_seconds", "train_job", "coordinator",                                  \
     "Time from submission until the job got its workers or ended without; grows while the job waits.")               \
   X(kConsensusDistance, "gossipgrad_consensus_distance", "train_job", "coordinator",                                 \
-    "Root mean square distance of the replicas' weights from their mean. While the job runs an estimate from the distances between partners (their root mean square over the square root of 2), for jobs that exchange weights; at the end the exact value, if the job took its closing average.") \
+    "Root mean square distance of the replicas' weights from their mean. While the job runs an estimate from the distances between partners before they mix (their root mean square over the square root of 2), for jobs that exchange weights; at the end the exact value, if the job took its closing average.") \
   X(kStragglerScore, "gossipgrad_straggler_score", "train_job,worker", "coordinator",                                \
     "The worker's own time per sample, waiting for partners taken out, over the median of its job's workers; 1 is ordinary, 2 half as fast. Only while the job runs.") \
   X(kWorkers, "gossipgrad_workers", "state", "coordinator", "Registered workers by state.")                          \

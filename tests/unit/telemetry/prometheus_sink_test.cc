@@ -96,8 +96,8 @@ TEST(PrometheusSink, AValueThatTheCatalogueDoesNotKnowMakesNoSeriesOfItsOwn) {
   }
   const std::string text = sink->Text();
   EXPECT_THAT(text, Not(HasSubstr("made up")));
-  EXPECT_EQ(Value(text, "gossipgrad_gossip_skipped_total{reason=\"other\""), 100);
-  EXPECT_EQ(Value(text, "gossipgrad_gossip_bytes_total{direction=\"other\""), 100);
+  EXPECT_EQ(Value(text, "gossipgrad_gossip_skipped_total{reason=\"unknown\""), 100);
+  EXPECT_EQ(Value(text, "gossipgrad_gossip_bytes_total{direction=\"unknown\""), 100);
 }
 
 // Every series that a worker of this catalogue can show, as it is while a job runs.
@@ -105,7 +105,7 @@ int FillWorker(PrometheusSink* sink) {
   const auto values = [](const MetricInfo& info) {
     std::vector<absl::string_view> some;
     for (const LabelInfo& label : LabelsOf(info)) {
-      some.push_back(label.values.empty() ? absl::string_view("any") : "other");
+      some.push_back(label.values.empty() ? absl::string_view("any") : "unknown");
     }
     return some;
   };

@@ -24,7 +24,7 @@ Job MakeJob(uint64_t number, const std::string& name, JobState state) {
   job.number = number;
   job.spec.name = name;
   job.spec.train.seed = 42;
-  job.spec.model.name = "lenet";
+  job.spec.model.name = "mlp";
   job.spec.exchange.payload = "weights";
   job.spec.exchange.overlap = "layerwise";
   job.state = state;
@@ -87,7 +87,7 @@ TEST_F(GaugesTest, WhatAJobIsStandsInItsInfo) {
   Show(MakeJob(1, "lenet", JobState::kPending));
   Update();
   EXPECT_EQ(sink_.Of("gossipgrad_job_info"),
-            (Series{{"gossipgrad_job_info{lenet,j-1,42,lenet,gossip-grad,dissemination,weights,"
+            (Series{{"gossipgrad_job_info{lenet,j-1,42,mlp,gossip-grad,dissemination,weights,"
                      "layerwise}",
                      1}}));
 }
