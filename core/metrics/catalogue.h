@@ -30,7 +30,7 @@ namespace gg {
   X(kGossipSkipped, "gossipgrad_gossip_skipped_total", "reason=late|lost|corrupt|nonfinite|send_pending|send_failed|average", "job", \
     "Parts of the exchange that were left out. late, lost, corrupt, nonfinite: a unit of the partner was not mixed. send_pending: a unit was not sent because the partner had not taken the ones before. send_failed: the transport could not deliver a unit. average: a periodic average failed.") \
   X(kGossipMessages, "gossipgrad_gossip_messages_total", "direction=sent|received,transport", "job",                 \
-    "Messages of the exchange: sent, handed to the transport; received, taken in from the partner. Of periodic averages what was sent counts as well, of the closing one nothing.") \
+    "Messages of the exchange: sent, handed to the transport; received, taken in from the partner. Those of periodic averages count, those of the closing one do not.") \
   X(kGossipBytes, "gossipgrad_gossip_bytes_total", "direction=sent|received,transport", "job",                       \
     "Payload bytes of the messages in gossipgrad_gossip_messages_total.")                                            \
   X(kTransportBytes, "gossipgrad_transport_bytes_total", "direction=sent|received,transport", "job",                 \

@@ -50,6 +50,25 @@ TEST(ExchangeMetrics, AnExchangeThatIsNotOkIsLateOrLost) {
   EXPECT_GT(sink.counter(CounterId::kGossipExchanges, "ok"), 0);
 }
 
+TEST(ExchangeMetrics, MessagesOfPeriodicAveragesCountInBothDirections) {
+  SimScenario scenario = Scenario(3, "gradients", "none");
+  double without = 0;
+  for (const int every : {0, 2}) {
+    scenario.spec.average_every = every;
+    SimCluster cluster(scenario);
+    ASSERT_TRUE(cluster.RunSteps(0, 6).ok());
+    const RecordingSink& sink = cluster.worker(1).metrics();
+    const double sent = sink.counter(CounterId::kGossipMessages, "sent");
+    EXPECT_EQ(sink.counter(CounterId::kGossipMessages, "received"), sent) << every;
+    if (every == 0) {
+      without = sent;
+    } else {
+      EXPECT_EQ(sent, without + 3 * 4);  // three averages of 2 (3 - 1) messages
+      EXPECT_GT(sink.counter(CounterId::kGossipBytes, "received"), 0);
+    }
+  }
+}
+
 TEST(ExchangeMetrics, StalenessIsThatOfTheMix) {
   for (const char* payload : {"gradients", "weights", "weights-momentum"}) {
     for (const char* overlap : {"none", "layerwise", "step"}) {
