@@ -14,6 +14,7 @@ gg_layer(platform            core)
 gg_layer(proto               )
 gg_layer(proto/codec         core core/spec proto)
 gg_layer(telemetry           core core/metrics)
+gg_layer(telemetry/grpc      core telemetry)
 gg_layer(kernels             core)
 gg_layer(kernels/reference   core kernels)
 gg_layer(kernels/onednn      core kernels kernels/reference)
@@ -32,13 +33,13 @@ gg_layer(worker/exchange     core core/spec core/schedule core/metrics kernels w
 gg_layer(worker/trade        core core/spec core/metrics worker/transport worker/data)
 gg_layer(worker/train        core core/spec core/schedule core/metrics kernels worker/nn worker/data worker/optim worker/exchange worker/trade worker/transport)
 gg_layer(worker/control      core core/spec core/metrics proto proto/codec)
-gg_layer(worker/daemon       core core/spec core/schedule core/metrics kernels kernels/registry telemetry proto proto/codec
+gg_layer(worker/daemon       core core/spec core/schedule core/metrics kernels kernels/registry telemetry telemetry/grpc proto proto/codec
                              worker/nn worker/nn/models worker/data worker/data/formats worker/optim worker/exchange worker/trade worker/train
                              worker/transport worker/transport/inproc worker/transport/grpc worker/control platform)
 gg_layer(coordinator/state   core core/spec core/schedule)
 gg_layer(coordinator/store   core core/spec coordinator/state proto proto/codec)
 gg_layer(coordinator/service core core/spec core/metrics proto proto/codec coordinator/state coordinator/store)
-gg_layer(coordinator/daemon  core core/spec core/metrics telemetry proto proto/codec coordinator/state coordinator/store coordinator/service platform)
+gg_layer(coordinator/daemon  core core/spec core/metrics telemetry telemetry/grpc proto proto/codec coordinator/state coordinator/store coordinator/service platform)
 gg_layer(ggctl               core core/spec core/schedule proto proto/codec platform ggctl/jobfile ggctl/cluster)
 gg_layer(ggctl/jobfile       core core/spec)
 gg_layer(ggctl/cluster       core platform)

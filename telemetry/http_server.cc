@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/clock.h"
 #include "core/sync.h"
@@ -21,7 +22,7 @@ namespace {
 struct Reply {
   int code;
   const char* reason;
-  const char* content_type;
+  absl::string_view content_type;
   std::string body;
 };
 
@@ -136,11 +137,14 @@ class Server final : public HttpServer {
   static int OnRequest(mg_connection* connection) {
     const mg_request_info* request = mg_get_request_info(connection);
     const absl::string_view method = request->request_method;
-    const Reply reply = Self(connection).Answer(method, request->local_uri);
+    const char* accept = mg_get_header(connection, "Accept");
+    const Reply reply =
+        Self(connection).Answer(method, request->local_uri, accept == nullptr ? "" : accept);
     mg_printf(connection,
-              "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-              "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
-              reply.code, reply.reason, reply.content_type, reply.body.size());
+              "HTTP/1.1 %d %s\r\nContent-Type: %.*s\r\nContent-Length: %zu\r\n"
+              "Cache-Control: no-store\r\nVary: Accept\r\nConnection: close\r\n\r\n",
+              reply.code, reply.reason, static_cast<int>(reply.content_type.size()),
+              reply.content_type.data(), reply.body.size());
     if (method != "HEAD") mg_write(connection, reply.body.data(), reply.body.size());
     return reply.code;
   }
@@ -154,13 +158,14 @@ class Server final : public HttpServer {
     return 1;
   }
 
-  Reply Answer(absl::string_view method, const char* uri) const {
+  Reply Answer(absl::string_view method, const char* uri, absl::string_view accept) const {
     if (method != "GET" && method != "HEAD") {
       return {405, "Method Not Allowed", kPlain, "only GET and HEAD\n"};
     }
     const absl::string_view path = uri == nullptr ? "" : uri;
     if (path == "/metrics") {
-      return {200, "OK", "text/plain; version=0.0.4; charset=utf-8", options_.metrics()};
+      const MetricsFormat format = NegotiateMetricsFormat(accept);
+      return {200, "OK", ContentTypeOf(format), options_.metrics(format)};
     }
     if (path == "/livez") return Probe(options_.live);
     if (path == "/readyz") return Probe(options_.ready);

@@ -14,14 +14,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "telemetry/metrics_format.h"
 
 namespace gg {
 
 struct HttpServerOptions {
   // "host:port"; port 0 lets the kernel choose. IPv6 hosts in brackets.
   std::string listen = "127.0.0.1:0";
-  // Body of /metrics in Prometheus' text format 0.0.4.
-  std::function<std::string()> metrics;
+  // Body of /metrics in the format that the request asks for.
+  std::function<std::string(MetricsFormat)> metrics;
   // OK answers 200 "ok", an error 503 with the message. /livez must not depend on other daemons,
   // /readyz may.
   std::function<absl::Status()> live;

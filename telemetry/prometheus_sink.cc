@@ -7,89 +7,96 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <cassert>
 #include <map>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "core/sync.h"
 #include "telemetry/build_version.h"
+#include "telemetry/openmetrics.h"
 #include "telemetry/process_usage.h"
 
 namespace gg {
 namespace {
 
-// Values of a variable label that are known beforehand: their series exist from the start, so that
-// rate() sees the first event. "" where they turn up as they come.
-absl::string_view KnownLabels(CounterId id) {
-  switch (id) {
-    case CounterId::kStepPhaseSeconds:
-      return "data,forward,backward,optimizer,comm_wait,mix,other";
-    case CounterId::kGossipExchanges:
-      return "ok,late,lost";
-    case CounterId::kGossipMessages:
-    case CounterId::kGossipBytes:
-    case CounterId::kTradedSamples:
-      return "sent,received";
-    case CounterId::kGossipSkipped:
-      return "late,lost,corrupt,nonfinite";
-    case CounterId::kNonFinite:
-      return "loss,exchange,weights";
-    case CounterId::kTransportDropped:
-      return "stale,checksum";
-    case CounterId::kJobsFinished:
-      return "succeeded,failed,cancelled";
-    case CounterId::kLogMessages:
-      return "debug,info,warning,error";
-    default:
-      return "";
-  }
-}
+using Values = std::vector<std::string>;
+using ValueViews = absl::Span<const absl::string_view>;
 
+// What a value becomes that is not among the known ones of its label: the number of series must not
+// depend on what a call site makes up.
+constexpr absl::string_view kUnknown = "unknown";
+
+struct ByValue {
+  using is_transparent = void;
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  }
+};
+
+// Few and coarse: each bound is one more series of every worker.
 prometheus::Histogram::BucketBoundaries Buckets(HistogramId id) {
   switch (id) {
     case HistogramId::kStepDuration:
-      return {0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10};
+      return {0.003, 0.01, 0.03, 0.1, 0.3, 1, 3};
     case HistogramId::kExchangeDuration:
-    case HistogramId::kExchangeWait:
-      return {0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1, 5};
+      return {0.001, 0.01, 0.1, 1};
     case HistogramId::kStoreCommit:
       return {0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1};
+    case HistogramId::kGrpcHandling:
+      return {0.001, 0.01, 0.1, 1, 10};
   }
   return {};
 }
 
 bool Concerns(const MetricInfo& info, MetricSide side) {
-  return info.side == "both" ||
-         info.side == (side == MetricSide::kWorker ? "worker" : "coordinator");
+  if (info.scope == "both") return true;
+  return (side == MetricSide::kCoordinator) == (info.scope == "coordinator");
 }
 
-// One metric of the catalogue: its family and its series by the value of the variable label.
+// One metric of the catalogue: its family and its series by the values of the variable labels.
 template <typename Metric>
 struct Series {
-  const MetricInfo* info = nullptr;
+  std::vector<LabelInfo> labels;
   bool of_job = false;
   prometheus::Family<Metric>* family = nullptr;  // null: does not concern this side
-  std::map<std::string, Metric*, std::less<>> by_label;
+  std::map<Values, Metric*, ByValue> by_values;  // of the process, or of the job that runs
+  std::vector<Metric*> ended;                    // of the job that ended last
 
-  void Clear() {
-    for (auto& [label, metric] : by_label) family->Remove(metric);
-    by_label.clear();
+  void ClearEnded() {
+    for (Metric* metric : ended) family->Remove(metric);
+    ended.clear();
+  }
+  void End() {
+    ClearEnded();
+    for (auto& [values, metric] : by_values) ended.push_back(metric);
+    by_values.clear();
+  }
+  void Forget(ValueViews first) {
+    for (auto it = by_values.lower_bound(first); it != by_values.end();) {
+      const Values& values = it->first;
+      if (values.size() < first.size() || !std::equal(first.begin(), first.end(), values.begin())) {
+        return;
+      }
+      family->Remove(it->second);
+      it = by_values.erase(it);
+    }
   }
 };
 
 class Sink final : public PrometheusSink {
  public:
-  Sink(MetricSide side, absl::string_view worker) : worker_(worker) {
+  Sink(MetricSide side, absl::string_view worker, Clock& clock) : worker_(worker), clock_(clock) {
     const auto make = [&](const auto& infos, auto& series, auto builder) {
       for (const MetricInfo& info : infos) {
         auto& one = series.emplace_back();
-        one.info = &info;
+        one.labels = LabelsOf(info);
         if (!Concerns(info, side)) continue;
-        one.of_job = info.side == "worker" && &info != &ControlStreamInfo();
+        one.of_job = info.scope == "job";
         one.family = &builder()
                           .Name(std::string(info.name))
                           .Help(std::string(info.help))
@@ -106,7 +113,9 @@ class Sink final : public PrometheusSink {
 
   void BeginJob(absl::string_view train_job) override {
     MutexLock lock(&mu_);
-    ClearJob();
+    EndLocked();
+    // The new series would be the same ones: a counter that starts again from 0.
+    if (train_job == train_job_) ForEachOfJob([](auto& series) { series.ClearEnded(); });
     train_job_ = std::string(train_job);
     has_job_ = true;
     Initialise(/*of_job=*/true);
@@ -114,103 +123,137 @@ class Sink final : public PrometheusSink {
 
   void EndJob() override {
     MutexLock lock(&mu_);
-    ClearJob();
+    EndLocked();
   }
 
-  void Forget(GaugeId id, absl::string_view label) override {
-    MutexLock lock(&mu_);
-    auto& series = gauges_[static_cast<size_t>(id)];
-    const auto found = series.by_label.find(label);
-    if (found == series.by_label.end()) return;
-    series.family->Remove(found->second);
-    series.by_label.erase(found);
-  }
-
-  void Add(CounterId id, double amount, absl::string_view label) override {
+  void Add(CounterId id, double amount, LabelValues labels) override {
     MutexLock lock(&mu_);
     // A counter that went down would read as a restart; !(>= 0) also refuses NaN.
     if (!(amount >= 0)) return;
-    if (prometheus::Counter* counter = At(counters_[static_cast<size_t>(id)], label)) {
+    if (prometheus::Counter* counter = At(counters_[static_cast<size_t>(id)], labels.values())) {
       counter->Increment(amount);
     }
   }
 
-  void Set(GaugeId id, double value, absl::string_view label) override {
+  void Set(GaugeId id, double value, LabelValues labels) override {
     MutexLock lock(&mu_);
-    if (prometheus::Gauge* gauge = At(gauges_[static_cast<size_t>(id)], label)) gauge->Set(value);
+    if (prometheus::Gauge* gauge = At(gauges_[static_cast<size_t>(id)], labels.values())) {
+      gauge->Set(value);
+    }
   }
 
-  void Observe(HistogramId id, double value, absl::string_view label) override {
+  void Observe(HistogramId id, double value, LabelValues labels) override {
     MutexLock lock(&mu_);
     auto& series = histograms_[static_cast<size_t>(id)];
-    if (prometheus::Histogram* histogram = At(series, label, Buckets(id))) {
+    if (prometheus::Histogram* histogram = At(series, labels.values(), Buckets(id))) {
       histogram->Observe(value);
     }
   }
 
-  std::string Text() const override {
+  void Forget(GaugeId id, LabelValues labels) override {
+    MutexLock lock(&mu_);
+    auto& series = gauges_[static_cast<size_t>(id)];
+    if (series.family != nullptr) series.Forget(labels.values());
+  }
+
+  std::string Text(MetricsFormat format) override {
     std::vector<prometheus::MetricFamily> families;
     {
       MutexLock lock(&mu_);
+      if (ended_shown_ && clock_.Now() >= ended_until_) {
+        ForEachOfJob([](auto& series) { series.ClearEnded(); });
+      }
+      ended_shown_ = true;
       UpdateProcessFamilies();
       families = registry_.Collect();
     }
+    // A family without a series says nothing, and OpenMetrics' readers differ about it.
+    std::erase_if(families, [](const auto& family) { return family.metric.empty(); });
+    if (format == MetricsFormat::kOpenMetrics) return OpenMetricsText(families);
     std::ostringstream out;
     prometheus::TextSerializer().Serialize(out, families);
     return out.str();
   }
 
  private:
-  // Whether the control stream stands is true of the process, not of a job.
-  static const MetricInfo& ControlStreamInfo() {
-    return GaugeInfos()[static_cast<size_t>(GaugeId::kCoordinatorConnected)];
-  }
-
-  // The series for `label`, made when it is not there yet. Null when the metric has no series on
+  // The series for `values`, made when it is not there yet. Null when the metric has no series on
   // this side or now.
   template <typename Metric, typename... Args>
-  Metric* At(Series<Metric>& series, absl::string_view label, Args&&... args)
+  Metric* At(Series<Metric>& series, ValueViews values, Args&&... args)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (series.family == nullptr || (series.of_job && !has_job_)) return nullptr;
-    const auto found = series.by_label.find(label);
-    if (found != series.by_label.end()) return found->second;
+    const auto found = series.by_values.find(values);
+    if (found != series.by_values.end()) return found->second;
+    assert(values.size() == series.labels.size());
+    if (values.size() != series.labels.size()) return nullptr;
+    Values key(values.begin(), values.end());
+    bool all_known = true;
+    for (size_t i = 0; i < key.size(); ++i) {
+      const Values& known = series.labels[i].values;
+      if (known.empty() || key[i] == kUnknown) continue;
+      if (std::find(known.begin(), known.end(), key[i]) != known.end()) continue;
+      key[i] = std::string(kUnknown);
+      all_known = false;
+    }
+    if (!all_known) {
+      const std::vector<absl::string_view> shown(key.begin(), key.end());
+      return At(series, shown, std::forward<Args>(args)...);
+    }
     prometheus::Labels labels;
     if (!worker_.empty()) labels["worker"] = worker_;
     if (series.of_job) labels["train_job"] = train_job_;
-    if (!series.info->label.empty()) {
-      labels[std::string(series.info->label)] = std::string(label);
-    }
+    for (size_t i = 0; i < key.size(); ++i) labels[series.labels[i].name] = key[i];
     Metric* metric = &series.family->Add(labels, std::forward<Args>(args)...);
-    series.by_label.emplace(std::string(label), metric);
+    series.by_values.emplace(std::move(key), metric);
     return metric;
   }
 
-  // Series that are to be seen before anything happens.
+  // Series that are to be seen before anything happens: those of which all labels are known.
   void Initialise(bool of_job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    for (size_t i = 0; i < counters_.size(); ++i) {
-      if (counters_[i].of_job != of_job) continue;
-      if (counters_[i].info->label.empty()) At(counters_[i], "");
-      for (absl::string_view label :
-           absl::StrSplit(KnownLabels(static_cast<CounterId>(i)), ',', absl::SkipEmpty())) {
-        At(counters_[i], label);
-      }
+    for (auto& series : counters_) {
+      if (series.of_job == of_job) MakeKnown(series);
     }
     for (size_t i = 0; i < histograms_.size(); ++i) {
-      if (histograms_[i].of_job != of_job || !histograms_[i].info->label.empty()) continue;
-      At(histograms_[i], "", Buckets(static_cast<HistogramId>(i)));
+      if (histograms_[i].of_job == of_job) {
+        MakeKnown(histograms_[i], Buckets(static_cast<HistogramId>(i)));
+      }
     }
   }
 
-  void ClearJob() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const auto clear = [](auto& all) {
+  template <typename Metric, typename... Args>
+  void MakeKnown(Series<Metric>& series, const Args&... args) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    std::vector<std::vector<absl::string_view>> all = {{}};
+    for (const LabelInfo& label : series.labels) {
+      std::vector<std::vector<absl::string_view>> longer;
+      for (const auto& begun : all) {
+        for (const std::string& value : label.values) {
+          longer.push_back(begun);
+          longer.back().push_back(value);
+        }
+      }
+      all = std::move(longer);
+    }
+    for (const auto& values : all) At(series, values, args...);
+  }
+
+  template <typename Do>
+  void ForEachOfJob(Do&& act) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto each = [&act](auto& all) {
       for (auto& series : all) {
-        if (series.of_job && series.family != nullptr) series.Clear();
+        if (series.of_job && series.family != nullptr) act(series);
       }
     };
-    clear(counters_);
-    clear(gauges_);
-    clear(histograms_);
+    each(counters_);
+    each(gauges_);
+    each(histograms_);
+  }
+
+  void EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!has_job_) return;
+    ForEachOfJob([](auto& series) { series.End(); });
     has_job_ = false;
+    ended_until_ = clock_.Now() + kSeriesOutliveJob;
+    ended_shown_ = false;
   }
 
   void MakeProcessFamilies() {
@@ -251,6 +294,7 @@ class Sink final : public PrometheusSink {
 
   // Constant after construction.
   const std::string worker_;
+  Clock& clock_;
   prometheus::Counter* cpu_seconds_ = nullptr;
   std::vector<std::pair<prometheus::Gauge*, double ProcessUsage::*>> process_gauges_;
 
@@ -258,6 +302,8 @@ class Sink final : public PrometheusSink {
   prometheus::Registry registry_;
   std::string train_job_ ABSL_GUARDED_BY(mu_);
   bool has_job_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Time ended_until_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  bool ended_shown_ ABSL_GUARDED_BY(mu_) = false;          // on a page since the job's end
   std::vector<Series<prometheus::Counter>> counters_;      // by CounterId
   std::vector<Series<prometheus::Gauge>> gauges_;          // by GaugeId
   std::vector<Series<prometheus::Histogram>> histograms_;  // by HistogramId
@@ -265,32 +311,9 @@ class Sink final : public PrometheusSink {
 
 }  // namespace
 
-std::unique_ptr<PrometheusSink> PrometheusSink::Make(MetricSide side, absl::string_view worker) {
-  return std::make_unique<Sink>(side, worker);
-}
-
-std::string MetricsMarkdown() {
-  std::string out =
-      "# Metrics\n\n"
-      "Generated by `gg-worker --print-metrics-markdown` from `core/metrics/catalogue.h`; do not "
-      "edit by hand.\n\n"
-      "Every daemon serves these on `/metrics` (Prometheus text format 0.0.4). A worker's series "
-      "also carry `worker`,\n"
-      "and `train_job` while they belong to a job. Beside them each daemon has "
-      "`gossipgrad_build_info` and the\n"
-      "standard `process_*` metrics.\n\n"
-      "| name | type | label | daemon | meaning |\n| --- | --- | --- | --- | --- |\n";
-  const auto rows = [&out](absl::Span<const MetricInfo> infos, absl::string_view type) {
-    for (const MetricInfo& info : infos) {
-      absl::StrAppend(&out, "| `", info.name, "` | ", type, " | ",
-                      info.label.empty() ? "" : absl::StrCat("`", info.label, "`"), " | ",
-                      info.side, " | ", info.help, " |\n");
-    }
-  };
-  rows(CounterInfos(), "counter");
-  rows(GaugeInfos(), "gauge");
-  rows(HistogramInfos(), "histogram");
-  return out;
+std::unique_ptr<PrometheusSink> PrometheusSink::Make(MetricSide side, absl::string_view worker,
+                                                     Clock& clock) {
+  return std::make_unique<Sink>(side, worker, clock);
 }
 
 }  // namespace gg

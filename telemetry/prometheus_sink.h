@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The MetricSink of the daemons: the series of core/metrics/catalogue.h that concern one side, kept
-// in a Prometheus registry and written out as text (format 0.0.4), together with
-// gossipgrad_build_info and the standard process_* metrics.
+// in a Prometheus registry and written out as text, together with gossipgrad_build_info and the
+// standard process_* metrics.
 //
-// Two kinds of series. Those of the process live as long as it does. Those of a job (on workers
-// everything that belongs to side "worker", except the state of the control stream) carry
-// `train_job`, appear at 0 with BeginJob(), and go away with EndJob() or the next BeginJob():
-// however many jobs a worker serves, the number of its series stays the same. Numbers that arrive
-// for a job's series while there is no job are dropped. Thread-safety: thread-safe. Never blocks on
-// I/O.
+// Two kinds of series. Those of the process live as long as it does. Those of a job (scope "job")
+// carry `train_job` and appear with BeginJob(), counters and histograms at 0. After EndJob() they
+// keep their last values until kSeriesOutliveJob has passed and they have been on a page since, so
+// that a scraper sees them, and are then gone; earlier when the next job ends or a job of the same
+// name begins. So a page holds the series of two jobs at most, however many a worker serves.
+// Numbers that arrive for a job's series while there is no job are dropped.
+//
+// A label value that the catalogue does not know counts as `unknown` where it lists the values: the
+// number of series is bounded by the table. Thread-safety: thread-safe. Never blocks on I/O.
 #ifndef GOSSIPGRAD_TELEMETRY_PROMETHEUS_SINK_H_
 #define GOSSIPGRAD_TELEMETRY_PROMETHEUS_SINK_H_
 
@@ -17,31 +20,31 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "core/clock.h"
 #include "core/metrics/sink.h"
+#include "telemetry/metrics_format.h"
 
 namespace gg {
 
 enum class MetricSide { kWorker, kCoordinator };
 
+// Twice the longest interval at which Prometheus is usually made to scrape.
+inline constexpr absl::Duration kSeriesOutliveJob = absl::Minutes(2);
+
 class PrometheusSink : public MetricSink {
  public:
   // `worker` is the value of the label of that name on a worker's series; leave it empty on the
-  // coordinator.
-  static std::unique_ptr<PrometheusSink> Make(MetricSide side, absl::string_view worker = "");
+  // coordinator. `clock` must outlive the sink.
+  static std::unique_ptr<PrometheusSink> Make(MetricSide side, absl::string_view worker = "",
+                                              Clock& clock = RealClock());
 
   virtual void BeginJob(absl::string_view train_job) = 0;
   virtual void EndJob() = 0;
 
-  // Removes one series of a metric with a variable label, as when a job's record expires. Nothing
-  // happens when there is no such series.
-  virtual void Forget(GaugeId id, absl::string_view label) = 0;
-
   // All series as the body of /metrics.
-  virtual std::string Text() const = 0;
+  virtual std::string Text(MetricsFormat format = MetricsFormat::kText) = 0;
 };
-
-// The catalogue as a Markdown page: what docs/metrics.md holds.
-std::string MetricsMarkdown();
 
 }  // namespace gg
 

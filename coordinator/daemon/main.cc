@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "platform/host.h"
 #include "telemetry/build_version.h"
+#include "telemetry/grpc/grpc_log.h"
 #include "telemetry/http_server.h"
 #include "telemetry/logging.h"
 #include "telemetry/port_file.h"
@@ -41,7 +42,7 @@ absl::StatusOr<std::unique_ptr<JobStore>> OpenStore(const std::string& path, Log
   return MakeMemoryStore();
 }
 
-ServerOptions MakeServerOptions(const Flags& flags, PrometheusSink& metrics, Logger& log) {
+ServerOptions MakeServerOptions(const Flags& flags, Logger& log) {
   ServerOptions options;
   options.listen = flags.listen;
   options.software_version = std::string(SoftwareVersion());
@@ -53,9 +54,6 @@ ServerOptions MakeServerOptions(const Flags& flags, PrometheusSink& metrics, Log
   options.loop.cluster.settle = absl::Seconds(flags.settle_seconds);
   options.loop.log = [&log](bool warning, absl::string_view line) {
     log.Log(warning ? LogLevel::kWarning : LogLevel::kInfo, line);
-  };
-  options.loop.forget_progress = [&metrics](absl::string_view job) {
-    metrics.Forget(GaugeId::kJobProgress, job);
   };
   return options;
 }
@@ -85,6 +83,7 @@ int Serve(const Flags& flags) {
   log_options.level = flags.log_level;
   log_options.metrics = metrics.get();
   const std::unique_ptr<Logger> log = MakeLogger(std::move(log_options));
+  const std::unique_ptr<GrpcLog> grpc_log = GrpcLog::RouteTo(*log);
 
   absl::StatusOr<std::unique_ptr<JobStore>> store = OpenStore(flags.store, *log);
   if (!store.ok()) {
@@ -92,14 +91,14 @@ int Serve(const Flags& flags) {
     return kExitStore;
   }
   const absl::StatusOr<std::unique_ptr<CoordinatorServer>> server = StartCoordinator(
-      MakeServerOptions(flags, *metrics, *log), *std::move(store), &RealClock(), metrics.get());
+      MakeServerOptions(flags, *log), *std::move(store), &RealClock(), metrics.get());
   if (!server.ok()) {
     log->Error(server.status().message());
     return ExitCode(server.status());
   }
   HttpServerOptions http_options;
   http_options.listen = flags.http_listen;
-  http_options.metrics = [&] { return metrics->Text(); };
+  http_options.metrics = [&](MetricsFormat format) { return metrics->Text(format); };
   http_options.live = [&] { return (*server)->Live(); };
   http_options.ready = [&] { return (*server)->Ready(); };
   const absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttpServer(std::move(http_options));

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coordinator's metrics, from its state and its decisions.
+// The coordinator's metrics, from its state and its decisions. What is said of a job is said of the
+// newest job of its name and leaves with its record. Two of them are computed here:
+//   consensus_distance  the result's, once there is one. Until then, for replicas whose weights w_i
+//     scatter about their mean with variance s^2 = E |w_i - mean|^2, partners are sqrt(2) s apart:
+//     sqrt(mean_i d_i^2 / 2) with d_i the last distance that worker i measured to its partner.
+//   straggler_score  t_i / median_j t_j with t_i = (1 - r_i) / v_i: v_i the worker's samples per
+//     second, r_i the share of its time that it waited for partners. Waiting is taken out because
+//     partners of a slow worker are slowed down by it, and the culprit is wanted.
 // Thread-safety: owned by the loop thread.
 #ifndef GOSSIPGRAD_COORDINATOR_SERVICE_GAUGES_H_
 #define GOSSIPGRAD_COORDINATOR_SERVICE_GAUGES_H_
 
-#include <functional>
-#include <set>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -18,17 +25,27 @@ namespace gg {
 
 class Gauges {
  public:
-  Gauges(MetricSink* sink, std::function<void(absl::string_view)> forget_progress);
+  // `sink` must outlive this.
+  explicit Gauges(MetricSink* sink) : sink_(sink) {}
 
   void Count(const Decision& decision);
   // At most once a second: everything that is a level.
   void Update(const ClusterState& state, int64_t store_bytes, absl::Time now);
 
  private:
+  struct Shown {
+    uint64_t number = 0;
+    uint64_t revision = 0;
+  };
+  void UpdateJobs(const ClusterState& state, absl::Time now);
+  void ShowJob(const Job& job);
+  void ShowPace(const Job& job);
+  void ForgetJob(const std::string& name);
+  void UpdateWorkers(const ClusterState& state, absl::Time now);
+
   MetricSink* const sink_;
-  const std::function<void(absl::string_view)> forget_progress_;
   absl::Time updated_ = absl::InfinitePast();
-  std::set<std::string> shown_jobs_;
+  std::map<std::string, Shown> shown_;  // by name
 };
 
 }  // namespace gg

@@ -18,12 +18,16 @@ namespace v1 = gossipgrad::v1;
 constexpr size_t kMaxRequestId = 128;
 constexpr size_t kMaxCancelReason = 1024;  // it is stored, logged and sent to every worker
 
-absl::Status NoJob(const std::string& name) {
-  return absl::NotFoundError(absl::StrCat("no job has the name or id ", name));
+void Finish(grpc::ServerUnaryReactor* reactor, const absl::Status& status) {
+  reactor->Finish(ToGrpc(status));
 }
 
-std::string MethodCode(absl::string_view method, int code) {
-  return absl::StrCat(method, "/", absl::StatusCodeToString(static_cast<absl::StatusCode>(code)));
+void FinishNotServing(grpc::ServerUnaryReactor* reactor) {
+  Finish(reactor, absl::UnavailableError("the coordinator is not serving, or overloaded"));
+}
+
+absl::Status NoJob(const std::string& name) {
+  return absl::NotFoundError(absl::StrCat("no job has the name or id ", name));
 }
 
 std::vector<FieldError> Check(const v1::SubmitJobRequest& request, const JobSpec& spec) {
@@ -38,19 +42,8 @@ std::vector<FieldError> Check(const v1::SubmitJobRequest& request, const JobSpec
 
 }  // namespace
 
-JobServiceImpl::JobServiceImpl(CoordinatorLoop* loop, MetricSink* metrics,
-                               std::string software_version)
-    : loop_(loop), metrics_(metrics), software_version_(std::move(software_version)) {}
-
-void JobServiceImpl::Finish(grpc::ServerUnaryReactor* reactor, absl::string_view method,
-                            const absl::Status& status) {
-  metrics_->Add(CounterId::kGrpcHandled, 1, MethodCode(method, status.raw_code()));
-  reactor->Finish(ToGrpc(status));
-}
-
-void JobServiceImpl::FinishNotServing(grpc::ServerUnaryReactor* reactor, absl::string_view method) {
-  Finish(reactor, method, absl::UnavailableError("the coordinator is not serving, or overloaded"));
-}
+JobServiceImpl::JobServiceImpl(CoordinatorLoop* loop, std::string software_version)
+    : loop_(loop), software_version_(std::move(software_version)) {}
 
 grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
                                                     const v1::SubmitJobRequest* request,
@@ -60,7 +53,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
   const std::vector<FieldError> errors = Check(*request, spec);
   if (!errors.empty()) {
     context->AddTrailingMetadata(kViolationsKey, ToWire(errors).SerializeAsString());
-    Finish(reactor, "SubmitJob", ToStatus(errors));
+    Finish(reactor, ToStatus(errors));
     return reactor;
   }
   if (request->validate_only()) {
@@ -69,38 +62,38 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
   }
   const bool posted =
       loop_->Submit(request->request_id(), std::move(spec),
-                    [this, reactor, response](const Decision& decision, const ClusterState& state) {
+                    [reactor, response](const Decision& decision, const ClusterState& state) {
                       if (const Job* job = FindJobById(state, decision.job_id); job != nullptr) {
                         *response->mutable_job() = JobToWire(state, *job, History::kWith);
                       }
-                      Finish(reactor, "SubmitJob", decision.status);
+                      Finish(reactor, decision.status);
                     });
-  if (!posted) FinishNotServing(reactor, "SubmitJob");
+  if (!posted) FinishNotServing(reactor);
   return reactor;
 }
 
 // What the state says too, as if it were meant; nothing comes of the decision.
 void JobServiceImpl::Validate(grpc::ServerUnaryReactor* reactor, const std::string& request_id,
                               JobSpec spec, v1::SubmitJobResponse* response) {
-  const bool posted = loop_->Ask(
-      [this, reactor, response,
-       submit = input::SubmitJob{"", request_id, std::move(spec)}](const ClusterState& state) {
+  const bool posted =
+      loop_->Ask([reactor, response, submit = input::SubmitJob{"", request_id, std::move(spec)}](
+                     const ClusterState& state) {
         *response->mutable_job()->mutable_spec() = ToProto(submit.spec);
-        Finish(reactor, "SubmitJob", Decide(state, submit, absl::UnixEpoch()).status);
+        Finish(reactor, Decide(state, submit, absl::UnixEpoch()).status);
       });
-  if (!posted) FinishNotServing(reactor, "SubmitJob");
+  if (!posted) FinishNotServing(reactor);
 }
 
 grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* context,
                                                  const v1::GetJobRequest* request,
                                                  v1::GetJobResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const bool posted = loop_->Ask([this, reactor, request, response](const ClusterState& state) {
+  const bool posted = loop_->Ask([reactor, request, response](const ClusterState& state) {
     const Job* job = FindJob(state, request->name());
     if (job != nullptr) *response->mutable_job() = JobToWire(state, *job, History::kWith);
-    Finish(reactor, "GetJob", job != nullptr ? absl::OkStatus() : NoJob(request->name()));
+    Finish(reactor, job != nullptr ? absl::OkStatus() : NoJob(request->name()));
   });
-  if (!posted) FinishNotServing(reactor, "GetJob");
+  if (!posted) FinishNotServing(reactor);
   return reactor;
 }
 
@@ -108,13 +101,13 @@ grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* 
                                                    const v1::ListJobsRequest*,
                                                    v1::ListJobsResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const bool posted = loop_->Ask([this, reactor, response](const ClusterState& state) {
+  const bool posted = loop_->Ask([reactor, response](const ClusterState& state) {
     for (const auto& [number, job] : state.jobs) {
       *response->add_jobs() = JobToWire(state, job, History::kWithout);
     }
-    Finish(reactor, "ListJobs", absl::OkStatus());
+    Finish(reactor, absl::OkStatus());
   });
-  if (!posted) FinishNotServing(reactor, "ListJobs");
+  if (!posted) FinishNotServing(reactor);
   return reactor;
 }
 
@@ -123,41 +116,38 @@ grpc::ServerUnaryReactor* JobServiceImpl::CancelJob(grpc::CallbackServerContext*
                                                     v1::CancelJobResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (request->reason().size() > kMaxCancelReason) {
-    Finish(reactor, "CancelJob",
-           absl::InvalidArgumentError(absl::StrCat("reason has ", request->reason().size(),
-                                                   " bytes, at most ", kMaxCancelReason)));
+    Finish(reactor, absl::InvalidArgumentError(absl::StrCat("reason has ", request->reason().size(),
+                                                            " bytes, at most ", kMaxCancelReason)));
     return reactor;
   }
   const bool posted =
       loop_->Post(input::CancelJob{request->name(), request->reason()},
-                  [this, reactor, response](const Decision& decision, const ClusterState& state) {
+                  [reactor, response](const Decision& decision, const ClusterState& state) {
                     if (const Job* job = FindJobById(state, decision.job_id); job != nullptr) {
                       *response->mutable_job() = JobToWire(state, *job, History::kWith);
                     }
-                    Finish(reactor, "CancelJob", decision.status);
+                    Finish(reactor, decision.status);
                   });
-  if (!posted) FinishNotServing(reactor, "CancelJob");
+  if (!posted) FinishNotServing(reactor);
   return reactor;
 }
 
 grpc::ServerWriteReactor<v1::WatchJobResponse>* JobServiceImpl::WatchJob(
     grpc::CallbackServerContext*, const v1::WatchJobRequest* request) {
-  return OpenWatch(loop_, request->name(), [metrics = metrics_](const grpc::Status& status) {
-    metrics->Add(CounterId::kGrpcHandled, 1, MethodCode("WatchJob", status.error_code()));
-  });
+  return OpenWatch(loop_, request->name());
 }
 
 grpc::ServerUnaryReactor* JobServiceImpl::ListWorkers(grpc::CallbackServerContext* context,
                                                       const v1::ListWorkersRequest*,
                                                       v1::ListWorkersResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const bool posted = loop_->Ask([this, reactor, response](const ClusterState& state) {
+  const bool posted = loop_->Ask([reactor, response](const ClusterState& state) {
     for (v1::WorkerStatus& worker : WorkersToWire(state)) {
       *response->add_workers() = std::move(worker);
     }
-    Finish(reactor, "ListWorkers", absl::OkStatus());
+    Finish(reactor, absl::OkStatus());
   });
-  if (!posted) FinishNotServing(reactor, "ListWorkers");
+  if (!posted) FinishNotServing(reactor);
   return reactor;
 }
 
@@ -169,7 +159,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::GetServerInfo(grpc::CallbackServerCont
   response->set_protocol_version(kProtocolVersion);
   response->set_coordinator_id(loop_->options().coordinator_id);
   response->set_uptime_seconds(absl::ToDoubleSeconds(loop_->Uptime()));
-  Finish(reactor, "GetServerInfo", absl::OkStatus());
+  Finish(reactor, absl::OkStatus());
   return reactor;
 }
 

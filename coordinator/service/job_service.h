@@ -8,15 +8,14 @@
 #include <string>
 
 #include "coordinator/service/loop.h"
-#include "core/metrics/sink.h"
 #include "gossipgrad/v1/job_service.grpc.pb.h"
 
 namespace gg {
 
 class JobServiceImpl final : public gossipgrad::v1::JobService::CallbackService {
  public:
-  // `loop` and `metrics` outlive the service.
-  JobServiceImpl(CoordinatorLoop* loop, MetricSink* metrics, std::string software_version);
+  // `loop` outlives the service.
+  JobServiceImpl(CoordinatorLoop* loop, std::string software_version);
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const gossipgrad::v1::SubmitJobRequest* request,
@@ -41,14 +40,10 @@ class JobServiceImpl final : public gossipgrad::v1::JobService::CallbackService 
                                           gossipgrad::v1::GetServerInfoResponse* response) override;
 
  private:
-  void Finish(grpc::ServerUnaryReactor* reactor, absl::string_view method,
-              const absl::Status& status);
   void Validate(grpc::ServerUnaryReactor* reactor, const std::string& request_id, JobSpec spec,
                 gossipgrad::v1::SubmitJobResponse* response);
-  void FinishNotServing(grpc::ServerUnaryReactor* reactor, absl::string_view method);
 
   CoordinatorLoop* const loop_;
-  MetricSink* const metrics_;
   const std::string software_version_;
 };
 

@@ -46,7 +46,7 @@ CoordinatorLoop::CoordinatorLoop(LoopOptions options, std::unique_ptr<JobStore> 
       born_(clock->Now()),
       ready_(absl::UnavailableError(kNotServing)),
       state_(Empty(options_.cluster)),
-      gauges_(metrics, options_.forget_progress),
+      gauges_(metrics),
       ids_(options_.entropy, "coordinator/job-id") {}
 
 CoordinatorLoop::~CoordinatorLoop() {
@@ -220,7 +220,7 @@ Decision CoordinatorLoop::Handle(const Input& input, absl::Time now) {
   for (const Event& event : decision.events) Apply(event, &state_);
   for (const Command& command : decision.commands) Carry(command);
   gauges_.Count(decision);
-  if (!decision.reason.empty()) options_.log(false, decision.reason);
+  for (const std::string& line : decision.log) options_.log(false, line);
   return decision;
 }
 

@@ -43,8 +43,6 @@ struct LoopOptions {
   size_t streams_max = 4096;                         // worker streams, and as many watchers
   // One line of log; must not block for long.
   std::function<void(bool warning, absl::string_view line)> log = [](bool, absl::string_view) {};
-  // A job's series of kJobProgress is not needed any more.
-  std::function<void(absl::string_view train_job)> forget_progress = [](absl::string_view) {};
   // Called on the loop thread when readiness changes.
   std::function<void(bool ready)> on_ready = [](bool) {};
 };

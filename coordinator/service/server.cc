@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/service/grpc_metrics.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/worker_stream.h"
 #include "core/status.h"
@@ -48,8 +49,10 @@ class Server final : public CoordinatorServer {
   Server(ServerOptions options, std::unique_ptr<JobStore> store, Clock* clock, MetricSink* metrics)
       : listen_(options.listen),
         loop_(WithHealth(std::move(options.loop)), std::move(store), clock, metrics),
-        jobs_(&loop_, metrics, options.software_version),
-        workers_(&loop_) {}
+        jobs_(&loop_, options.software_version),
+        workers_(&loop_),
+        clock_(clock),
+        metrics_(metrics) {}
 
   ~Server() override { Shutdown(absl::Seconds(1)); }
 
@@ -62,6 +65,7 @@ class Server final : public CoordinatorServer {
     builder.AddListeningPort(listen_, grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&jobs_);
     builder.RegisterService(&workers_);
+    CountRpcs(&builder, metrics_, clock_);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     // A second coordinator on the same port must fail, not share its connections.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -107,6 +111,8 @@ class Server final : public CoordinatorServer {
   CoordinatorLoop loop_;
   JobServiceImpl jobs_;
   WorkerControlService workers_;
+  Clock* const clock_;
+  MetricSink* const metrics_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   Mutex shutdown_mu_;

@@ -15,9 +15,8 @@ namespace v1 = gossipgrad::v1;
 // Lives until gRPC is done with it and the loop has let go of it.
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>, public WatchPort {
  public:
-  static WatchStream* Open(CoordinatorLoop* loop, const std::string& name,
-                           std::function<void(const grpc::Status&)> ended) {
-    auto stream = std::make_shared<WatchStream>(std::move(ended));
+  static WatchStream* Open(CoordinatorLoop* loop, const std::string& name) {
+    auto stream = std::make_shared<WatchStream>();
     stream->self_ = stream;
     WatchStream* raw = stream.get();
     if (!loop->Watch(name, std::move(stream))) {
@@ -26,13 +25,9 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>,
     return raw;
   }
 
-  explicit WatchStream(std::function<void(const grpc::Status&)> ended)
-      : ended_(std::move(ended)),
-        out_({[this](const v1::WatchJobResponse* message) { StartWrite(message); },
-              [this](const grpc::Status& status) {
-                ended_(status);
-                Finish(status);
-              }},
+  WatchStream()
+      : out_({[this](const v1::WatchJobResponse* message) { StartWrite(message); },
+              [this](const grpc::Status& status) { Finish(status); }},
              WriteQueue<v1::WatchJobResponse>::Keep::kLatest, 1) {}
 
   void Show(v1::WatchJobResponse response) override { out_.Push(std::move(response)); }
@@ -44,17 +39,15 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>,
   void OnDone() override { const std::shared_ptr<WatchStream> keep = std::move(self_); }
 
  private:
-  const std::function<void(const grpc::Status&)> ended_;
   WriteQueue<v1::WatchJobResponse> out_;
   std::shared_ptr<WatchStream> self_;
 };
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchJobResponse>* OpenWatch(
-    CoordinatorLoop* loop, const std::string& name,
-    std::function<void(const grpc::Status&)> ended) {
-  return WatchStream::Open(loop, name, std::move(ended));
+grpc::ServerWriteReactor<v1::WatchJobResponse>* OpenWatch(CoordinatorLoop* loop,
+                                                          const std::string& name) {
+  return WatchStream::Open(loop, name);
 }
 
 }  // namespace gg

@@ -7,16 +7,14 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <functional>
 #include <string>
 
 #include "coordinator/service/loop.h"
 
 namespace gg {
 
-// `ended` is called once with the final status.
-grpc::ServerWriteReactor<gossipgrad::v1::WatchJobResponse>* OpenWatch(
-    CoordinatorLoop* loop, const std::string& name, std::function<void(const grpc::Status&)> ended);
+grpc::ServerWriteReactor<gossipgrad::v1::WatchJobResponse>* OpenWatch(CoordinatorLoop* loop,
+                                                                      const std::string& name);
 
 }  // namespace gg
 

@@ -22,8 +22,8 @@ class WorkerStream final
     : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>,
       public WorkerPort {
  public:
-  static WorkerStream* Open(CoordinatorLoop* loop) {
-    auto stream = std::make_shared<WorkerStream>(loop);
+  static WorkerStream* Open(CoordinatorLoop* loop, grpc::CallbackServerContext* context) {
+    auto stream = std::make_shared<WorkerStream>(loop, context);
     stream->self_ = stream;
     WorkerStream* raw = stream.get();
     const uint64_t session = loop->OpenSession(stream);
@@ -39,8 +39,9 @@ class WorkerStream final
     return raw;
   }
 
-  explicit WorkerStream(CoordinatorLoop* loop)
+  WorkerStream(CoordinatorLoop* loop, grpc::CallbackServerContext* context)
       : loop_(loop),
+        context_(context),
         out_({[this](const v1::CoordinatorMessage* message) { StartWrite(message); },
               [this](const grpc::Status& status) { Finish(status); }},
              WriteQueue<v1::CoordinatorMessage>::Keep::kAll, kWaitingMessages) {}
@@ -51,7 +52,8 @@ class WorkerStream final
   void OnReadDone(bool ok) override {
     if (!ok) {
       Lost();
-      out_.Close(grpc::Status::OK);
+      // A stream that broke looks like one that was closed; the difference is for the metrics.
+      out_.Close(context_->IsCancelled() ? grpc::Status::CANCELLED : grpc::Status::OK);
       return;
     }
     const absl::Status status = Take();
@@ -125,6 +127,7 @@ class WorkerStream final
   }
 
   CoordinatorLoop* const loop_;
+  grpc::CallbackServerContext* const context_;  // gRPC's, until OnDone
   WriteQueue<v1::CoordinatorMessage> out_;
   std::shared_ptr<WorkerStream> self_;
   v1::WorkerMessage in_;  // gRPC's between StartRead and OnReadDone
@@ -136,8 +139,8 @@ class WorkerStream final
 }  // namespace
 
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* WorkerControlService::Connect(
-    grpc::CallbackServerContext*) {
-  return WorkerStream::Open(loop_);
+    grpc::CallbackServerContext* context) {
+  return WorkerStream::Open(loop_, context);
 }
 
 }  // namespace gg

@@ -49,7 +49,7 @@ Decision OnProgress(const Job& job, Rank rank, const ProgressReport& report, abs
     if (r != rank && job.members[r].phase < MemberPhase::kFinishing) return decision;
   }
   decision.events.push_back(event::JobAdvanced{job.id, now, JobState::kCompleting});
-  decision.reason = absl::StrCat("job ", job.spec.name, " (", job.id, ") COMPLETING");
+  decision.log.push_back(absl::StrCat("job ", job.spec.name, " (", job.id, ") COMPLETING"));
   return decision;
 }
 

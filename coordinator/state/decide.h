@@ -25,9 +25,9 @@ namespace gg {
 struct Decision {
   std::vector<Event> events;
   std::vector<Command> commands;
-  std::string reason;   // a sentence for the log; "" = nothing worth a line
-  absl::Status status;  // answer to the one who asked (SubmitJob, CancelJob)
-  std::string job_id;   // the job that SubmitJob or CancelJob was about
+  std::vector<std::string> log;  // a sentence per change, in their order
+  absl::Status status;           // answer to the one who asked (SubmitJob, CancelJob)
+  std::string job_id;            // the job that SubmitJob or CancelJob was about
 };
 
 // `now` never goes back between calls.

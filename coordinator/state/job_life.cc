@@ -70,7 +70,7 @@ Decision Submit(const ClusterState& state, const input::SubmitJob& in, absl::Tim
     decision.events.push_back(
         event::JobNoted{in.job_id, {now, true, "Specification", ToString(warning), ""}});
   }
-  decision.reason = absl::StrCat("job ", in.spec.name, " (", in.job_id, ") submitted");
+  decision.log.push_back(absl::StrCat("job ", in.spec.name, " (", in.job_id, ") submitted"));
   return decision;
 }
 
@@ -96,8 +96,8 @@ Decision EndJob(const ClusterState& state, const Job& job, const Ending& ending,
     }
     decision.commands.push_back({worker->second.session, id, command::Stop{job.id, ending.reason}});
   }
-  decision.reason = absl::StrCat("job ", job.spec.name, " (", job.id, ") ", Name(ending.state),
-                                 ": ", ending.reason);
+  decision.log.push_back(absl::StrCat("job ", job.spec.name, " (", job.id, ") ", Name(ending.state),
+                                      ": ", ending.reason));
   return decision;
 }
 
@@ -145,8 +145,8 @@ Decision OnPrepared(const ClusterState& state, const Job& job, Rank rank, const 
     decision.commands.push_back(
         {worker->second.session, member.worker.worker_id, command::Begin{job.id, job.view}});
   }
-  decision.reason = absl::StrCat("job ", job.spec.name, " (", job.id, ") RUNNING on ",
-                                 CountWorkers(job.members.size()));
+  decision.log.push_back(absl::StrCat("job ", job.spec.name, " (", job.id, ") RUNNING on ",
+                                      CountWorkers(job.members.size())));
   return decision;
 }
 
@@ -170,7 +170,7 @@ Decision OnFinished(const ClusterState& state, const Job& job, Rank rank, const 
   ended.reason = absl::StrCat("finished on ", CountWorkers(job.members.size()));
   ended.result = Aggregate(all);
   decision.events.push_back(std::move(ended));
-  decision.reason = absl::StrCat("job ", job.spec.name, " (", job.id, ") SUCCEEDED");
+  decision.log.push_back(absl::StrCat("job ", job.spec.name, " (", job.id, ") SUCCEEDED"));
   return decision;
 }
 
@@ -207,9 +207,8 @@ Decision ForgetOldJob(const ClusterState& state, absl::Time now) {
   if (finished <= state.options.finished_max && !expired) return decision;
   decision.events.push_back(
       event::JobForgotten{oldest->id, state.last_view, state.last_job_number});
-  decision.reason =
-      absl::StrCat("job ", oldest->spec.name, " (", oldest->id,
-                   ") forgotten: ", expired ? "it ended long ago" : "too many finished jobs");
+  decision.log.push_back(absl::StrCat("job ", oldest->spec.name, " (", oldest->id, ") forgotten: ",
+                                      expired ? "it ended long ago" : "too many finished jobs"));
   return decision;
 }
 

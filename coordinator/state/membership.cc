@@ -24,7 +24,7 @@ Decision Remove(const ClusterState& state, const Worker& worker, const std::stri
   decision.events.push_back(event::WorkerLeft{worker.info.worker_id});
   const std::string line =
       absl::StrCat("worker ", worker.info.worker_id, orderly ? " left: " : " was lost: ", how);
-  decision.reason = decision.reason.empty() ? line : absl::StrCat(line, "; ", decision.reason);
+  decision.log.insert(decision.log.begin(), line);  // the cause first
   return decision;
 }
 
@@ -65,7 +65,7 @@ Decision Register(const ClusterState& state, const input::WorkerRegistered& in, 
                        info.pid, ") another --worker-id");
       decision.commands.push_back(
           {in.session, info.worker_id, command::HangUp{absl::AlreadyExistsError(why)}});
-      decision.reason = absl::StrCat("refused: ", why);
+      decision.log.push_back(absl::StrCat("refused: ", why));
       return decision;
     }
     const std::string how = "the same process opened a new control stream";
@@ -82,7 +82,7 @@ Decision Register(const ClusterState& state, const input::WorkerRegistered& in, 
   }
   const std::string line = absl::StrCat("worker ", info.worker_id, " registered (host ", info.host,
                                         ", pid ", info.pid, ", transport ", info.transport, ")");
-  decision.reason = decision.reason.empty() ? line : absl::StrCat(decision.reason, "; ", line);
+  decision.log.push_back(line);
   return decision;
 }
 
@@ -116,8 +116,8 @@ Decision ExtendLeases(const ClusterState& state, absl::Duration stalled, absl::T
   Decision decision;
   if (state.workers.empty() || stalled <= state.options.lease / 2) return decision;
   decision.events.push_back(event::LeasesExtended{now});
-  decision.reason = absl::StrCat("the coordinator itself stood still for ",
-                                 absl::FormatDuration(stalled), ": all leases start again");
+  decision.log.push_back(absl::StrCat("the coordinator itself stood still for ",
+                                      absl::FormatDuration(stalled), ": all leases start again"));
   return decision;
 }
 

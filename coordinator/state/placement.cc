@@ -62,8 +62,8 @@ Decision Start(const ClusterState& state, const Job& job, const Group& idle, abs
                                  command::Assign{job.id, job.spec, view, static_cast<Rank>(rank)}});
   }
   decision.events.push_back(std::move(assigned));
-  decision.reason = absl::StrCat("job ", job.spec.name, " (", job.id, ") STARTING on ",
-                                 CountWorkers(size), " as view ", view.number);
+  decision.log.push_back(absl::StrCat("job ", job.spec.name, " (", job.id, ") STARTING on ",
+                                      CountWorkers(size), " as view ", view.number));
   return decision;
 }
 

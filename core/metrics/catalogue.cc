@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/catalogue.h"
 
+#include <utility>
+
+#include "absl/strings/str_split.h"
 #include "core/metrics/sink.h"
 
 namespace gg {
 namespace {
 
-#define GG_METRIC_INFO_(id, name, help, label, side) {"gossipgrad_" name, help, label, side},
+#define GG_METRIC_INFO_(id, name, labels, scope, help) {name, labels, scope, help},
 constexpr MetricInfo kCounters[] = {GG_COUNTERS(GG_METRIC_INFO_)};
 constexpr MetricInfo kGauges[] = {GG_GAUGES(GG_METRIC_INFO_)};
 constexpr MetricInfo kHistograms[] = {GG_HISTOGRAMS(GG_METRIC_INFO_)};
@@ -14,9 +17,9 @@ constexpr MetricInfo kHistograms[] = {GG_HISTOGRAMS(GG_METRIC_INFO_)};
 
 class NullSink final : public MetricSink {
  public:
-  void Add(CounterId, double, absl::string_view) override {}
-  void Set(GaugeId, double, absl::string_view) override {}
-  void Observe(HistogramId, double, absl::string_view) override {}
+  void Add(CounterId, double, LabelValues) override {}
+  void Set(GaugeId, double, LabelValues) override {}
+  void Observe(HistogramId, double, LabelValues) override {}
 };
 
 }  // namespace
@@ -29,6 +32,17 @@ absl::Span<const MetricInfo> GaugeInfos() {
 }
 absl::Span<const MetricInfo> HistogramInfos() {
   return kHistograms;
+}
+
+std::vector<LabelInfo> LabelsOf(const MetricInfo& info) {
+  std::vector<LabelInfo> labels;
+  for (const absl::string_view label : absl::StrSplit(info.labels, ',', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(label, absl::MaxSplits('=', 1));
+    labels.push_back(
+        {std::string(parts.first), absl::StrSplit(parts.second, '|', absl::SkipEmpty())});
+  }
+  return labels;
 }
 
 MetricSink& NullMetricSink() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/sim_worker.h"
 
+#include <limits>
 #include <utility>
 
 #include "core/rng.h"
@@ -9,9 +10,21 @@
 
 namespace gg {
 
-void RecordingSink::Add(CounterId id, double amount, absl::string_view label) {
+void RecordingSink::Add(CounterId id, double amount, LabelValues labels) {
   MutexLock lock(&mu_);
-  counters_[{id, std::string(label)}] += amount;
+  const auto values = labels.values();
+  counters_[{id, values.empty() ? "" : std::string(values[0])}] += amount;
+}
+
+void RecordingSink::Set(GaugeId id, double value, LabelValues) {
+  MutexLock lock(&mu_);
+  gauges_[id] = value;
+}
+
+double RecordingSink::gauge(GaugeId id) const {
+  MutexLock lock(&mu_);
+  const auto it = gauges_.find(id);
+  return it == gauges_.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
 }
 
 double RecordingSink::counter(CounterId id, absl::string_view label) const {
@@ -70,6 +83,7 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
   context.rank = rank;
   context.clock = &clock;
   context.metrics = &metrics_;
+  context.transport = "sim";
   context.update = [this](BlockIndex b, uint64_t step) {
     const SgdParams sgd = {static_cast<float>(model_.Rate(step)),
                            static_cast<float>(model_.momentum), 0.0f};

@@ -20,17 +20,21 @@
 
 namespace gg {
 
-// Sums of counters, by "name{label}" without the prefix.
+// Sums of counters and last values of gauges.
 class RecordingSink final : public MetricSink {
  public:
-  void Add(CounterId id, double amount, absl::string_view label) override;
-  void Set(GaugeId id, double value, absl::string_view label) override {}
-  void Observe(HistogramId id, double value, absl::string_view label) override {}
+  void Add(CounterId id, double amount, LabelValues labels) override;
+  void Set(GaugeId id, double value, LabelValues labels) override;
+  void Observe(HistogramId id, double value, LabelValues labels) override {}
+  // Of the series whose first label has this value.
   double counter(CounterId id, absl::string_view label) const;
+  // The last value of a gauge without labels; NaN when it was never set.
+  double gauge(GaugeId id) const;
 
  private:
   mutable Mutex mu_;
   std::map<std::pair<CounterId, std::string>, double> counters_ ABSL_GUARDED_BY(mu_);
+  std::map<GaugeId, double> gauges_ ABSL_GUARDED_BY(mu_);
 };
 
 struct SimModel {

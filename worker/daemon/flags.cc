@@ -12,7 +12,7 @@
 #include "platform/host.h"
 #include "platform/listen.h"
 #include "telemetry/build_version.h"
-#include "telemetry/prometheus_sink.h"
+#include "telemetry/metrics_markdown.h"
 
 namespace gg {
 namespace {

@@ -109,15 +109,13 @@ void JobReporter::Finished(const TrainingResult& r) {
 void JobReporter::CountTransport() {
   if (p_.group == nullptr) return;
   const PeerStats now = p_.group->stats();
-  const auto add = [this](CounterId id, uint64_t amount, uint64_t& counted,
-                          absl::string_view label) {
-    p_.metrics->Add(id, static_cast<double>(amount - counted), label);
+  const auto add = [this](CounterId id, uint64_t amount, uint64_t& counted, LabelValues labels) {
+    p_.metrics->Add(id, static_cast<double>(amount - counted), labels);
     counted = amount;
   };
-  add(CounterId::kTransportBytes, now.sent_bytes, counted_.sent_bytes,
-      absl::StrCat(p_.transport, "_sent"));
+  add(CounterId::kTransportBytes, now.sent_bytes, counted_.sent_bytes, {"sent", p_.transport});
   add(CounterId::kTransportBytes, now.received_bytes, counted_.received_bytes,
-      absl::StrCat(p_.transport, "_received"));
+      {"received", p_.transport});
   add(CounterId::kTransportDropped, now.dropped_stale, counted_.dropped_stale, "stale");
   add(CounterId::kTransportDropped, now.dropped_checksum, counted_.dropped_checksum, "checksum");
 }

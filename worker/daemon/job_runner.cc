@@ -172,8 +172,16 @@ absl::Status JobRunner::Execute(const gossipgrad::v1::Assign& assign) {
   GG_ASSIGN_OR_RETURN(const View view, FromProto(assign.view()));
   GG_RETURN_IF_ERROR(CheckPlace(view, assign.rank(), parts_.worker_id));
   parts_.metrics->BeginJob(spec.name);
+  const auto end_series = absl::MakeCleanup([this] { parts_.metrics->EndJob(); });
+  // Their transport is no value that the catalogue could know: shown from the start as well.
+  for (const CounterId id :
+       {CounterId::kGossipMessages, CounterId::kGossipBytes, CounterId::kTransportBytes}) {
+    for (const absl::string_view direction : {"sent", "received"}) {
+      parts_.metrics->Add(id, 0, {direction, parts_.transport->name()});
+    }
+  }
   parts_.metrics->Set(GaugeId::kRank, assign.rank());
-  parts_.metrics->Set(GaugeId::kViewNumber, static_cast<double>(view.number));
+  parts_.metrics->Set(GaugeId::kMembershipEpoch, static_cast<double>(view.number));
   for (const std::string& warning : ExchangeWarnings(spec.exchange, view.size())) {
     if (assign.rank() == 0) parts_.log->Warning(warning, {{"job", assign.job_id()}});
   }
@@ -218,6 +226,7 @@ absl::Status JobRunner::Train(const gossipgrad::v1::Assign& assign, const JobSpe
                                      .device = &device,
                                      .network = network.get(),
                                      .group = group,
+                                     .transport = std::string(parts_.transport->name()),
                                      .train = data.train,
                                      .test = data.test,
                                      .clock = parts_.clock,

@@ -14,6 +14,7 @@
 #include "kernels/device.h"
 #include "platform/host.h"
 #include "telemetry/build_version.h"
+#include "telemetry/grpc/grpc_log.h"
 #include "telemetry/http_server.h"
 #include "telemetry/logging.h"
 #include "telemetry/port_file.h"
@@ -51,6 +52,7 @@ class Daemon final : public WorkerDaemon, private ControlHandler {
     options.level = flags.log_level;
     options.metrics = metrics_.get();
     log_ = MakeLogger(std::move(options));
+    grpc_log_ = GrpcLog::RouteTo(*log_);
   }
 
   ~Daemon() override {
@@ -97,6 +99,8 @@ class Daemon final : public WorkerDaemon, private ControlHandler {
         return written;
       }
     }
+    metrics_->Set(GaugeId::kWorkerInfo, 1,
+                  {SoftwareVersion(), device_name, transport_->name(), host_});
     log_->Info("worker starts", {{"worker", flags_.worker_id},
                                  {"version", std::string(SoftwareVersion())},
                                  {"pid", absl::StrCat(getpid())},
@@ -144,7 +148,7 @@ class Daemon final : public WorkerDaemon, private ControlHandler {
     GG_ASSIGN_OR_RETURN(transport_, MakeGrpcTransport(options));
     HttpServerOptions http;
     http.listen = flags_.http_listen;
-    http.metrics = [this] { return metrics_->Text(); };
+    http.metrics = [this](MetricsFormat format) { return metrics_->Text(format); };
     http.live = [] { return absl::OkStatus(); };
     http.ready = [this] { return Ready(); };
     GG_ASSIGN_OR_RETURN(http_, StartHttpServer(std::move(http)));
@@ -159,7 +163,7 @@ class Daemon final : public WorkerDaemon, private ControlHandler {
     hello.set_software_version(std::string(SoftwareVersion()));
     hello.set_worker_id(flags_.worker_id);
     hello.set_incarnation(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now())));
-    hello.set_host(HostName());
+    hello.set_host(host_);
     hello.set_pid(getpid());
     hello.set_address(transport_->local_address());
     hello.set_transport(std::string(transport_->name()));
@@ -201,8 +205,10 @@ class Daemon final : public WorkerDaemon, private ControlHandler {
 
   // In order of construction.
   const WorkerFlags flags_;
+  const std::string host_ = HostName();
   std::unique_ptr<PrometheusSink> metrics_;
   std::unique_ptr<Logger> log_;
+  std::unique_ptr<GrpcLog> grpc_log_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<JobRunner> runner_;
   Mutex agent_mu_;

@@ -83,6 +83,11 @@ class PrefetchingBatchSource final : public BatchSource {
     return Batch{.x = buffer.x, .labels = buffer.labels, .slots = buffer.slots};
   }
 
+  int QueueDepth() override {
+    MutexLock lock(&monitor_.mu);
+    return wanted_.has_value() && assembled_ ? 1 : 0;
+  }
+
  private:
   void Run() {
     for (;;) {

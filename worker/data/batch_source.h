@@ -64,6 +64,8 @@ class BatchSource {
   // The batch stays valid until the second StartNext() after this call. Any step may be asked for
   // in any order (resume). kDeadlineExceeded when the background thread does not deliver.
   virtual absl::StatusOr<Batch> Next(uint64_t step, absl::Time deadline) = 0;
+  // Batches that lie ready, so that Next() would not wait: 0 or 1, for the metric.
+  virtual int QueueDepth() = 0;
 };
 
 // Within an epoch every slot is used once in the order of a permutation drawn from (seed, rank,

@@ -56,8 +56,10 @@ absl::Status GossipGrad::BeginStep(uint64_t step) {
   step_ = step;
   FindRound(step);
   partners_ = schedule_->At(context_.rank, round_);
-  context_.metrics->Set(GaugeId::kGossipRound,
-                        static_cast<double>(round_ / schedule_->round_length() + 1));
+  const uint64_t rotation = round_ / schedule_->round_length();
+  context_.metrics->Set(GaugeId::kGossipRound, static_cast<double>(rotation + 1));
+  context_.metrics->Set(GaugeId::kGossipRotation,
+                        context_.spec.rotate ? static_cast<double>(rotation) : 0);
   watch_.ResetBudget();
   ready_.assign(ready_.size(), 0);
   const bool share_now = is(Overlap::kStep) && !gradients();
@@ -184,8 +186,9 @@ absl::Status GossipGrad::Share(int unit) {
   const size_t bytes = message.size() * sizeof(float);
   ++stats_.messages_sent;
   stats_.bytes_sent += bytes;
-  context_.metrics->Add(CounterId::kGossipMessages, 1, "sent");
-  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(bytes), "sent");
+  context_.metrics->Add(CounterId::kGossipMessages, 1, {"sent", context_.transport});
+  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(bytes),
+                        {"sent", context_.transport});
   return absl::OkStatus();
 }
 
@@ -201,7 +204,7 @@ absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
   watch_.Waited(start, stats_);
   GG_RETURN_IF_ERROR(inflight_->aborted());
   if (!arrived.ok() && passed) {
-    watch_.WeWereLate(partner, stats_);
+    watch_.WeWereLate(stats_);
     return absl::OkStatus();
   }
   if (!arrived.ok()) {
@@ -211,9 +214,10 @@ absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
   }
   notes_->Reopen(partner);
   const Flat received = inflight_->Received(unit);
-  context_.metrics->Add(CounterId::kGossipMessages, 1, "received");
+  context_.metrics->Add(CounterId::kGossipMessages, 1, {"received", context_.transport});
   context_.metrics->Add(CounterId::kGossipBytes,
-                        static_cast<double>(received.size() * sizeof(float)), "received");
+                        static_cast<double>(received.size() * sizeof(float)),
+                        {"received", context_.transport});
   if (!AllFinite(received)) {
     watch_.NonFinite(partner, exchange.step, unit, stats_);
     return absl::OkStatus();
@@ -227,6 +231,10 @@ absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
   GG_RETURN_IF_ERROR(Mix(unit, exchange));
   stats_.mixed += context_.clock->Now() - mixing;
   watch_.Done(partner, exchange.begun, stats_);
+  // By the form of the mix: the difference to a snapshot carries what happened since, which is this
+  // step's own update at least.
+  const uint64_t staleness = is(Overlap::kStep) ? std::max<uint64_t>(1, step_ - exchange.step) : 0;
+  context_.metrics->Set(GaugeId::kGossipStaleness, static_cast<double>(staleness));
   return absl::OkStatus();
 }
 
@@ -287,9 +295,6 @@ ExchangeStats GossipGrad::TakeStats() {
   }
   squared_distance_ = 0;
   distances_ = 0;
-  if (stats_.exchanges_done + stats_.exchanges_skipped > 0) {
-    context_.metrics->Observe(HistogramId::kExchangeWait, absl::ToDoubleSeconds(stats_.waited));
-  }
   return std::exchange(stats_, ExchangeStats());
 }
 

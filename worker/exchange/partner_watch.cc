@@ -9,20 +9,40 @@
 namespace gg {
 namespace {
 
-absl::string_view ReasonOf(const absl::Status& status) {
+SkipReason ReasonOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
-      return "late";
+      return SkipReason::kLate;
     case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kInvalidArgument:  // a message of another size
-      return "corrupt";
+      return SkipReason::kCorrupt;
     default:
-      return "lost";
+      return SkipReason::kLost;
   }
 }
 
 }  // namespace
+
+absl::string_view SkipReasonName(SkipReason reason) {
+  switch (reason) {
+    case SkipReason::kLate:
+      return "late";
+    case SkipReason::kLost:
+      return "lost";
+    case SkipReason::kCorrupt:
+      return "corrupt";
+    case SkipReason::kNonFinite:
+      return "nonfinite";
+    case SkipReason::kSendPending:
+      return "send_pending";
+    case SkipReason::kSendFailed:
+      return "send_failed";
+    case SkipReason::kAverage:
+      return "average";
+  }
+  return "unknown";
+}
 
 PartnerWatch::PartnerWatch(ExchangeContext& context)
     : context_(context),
@@ -52,21 +72,22 @@ void PartnerWatch::Done(Rank partner, absl::Time begun, ExchangeStats& stats) {
 void PartnerWatch::Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
                           ExchangeStats& stats) {
   const absl::Time now = context_.clock->Now();
-  const absl::string_view reason = ReasonOf(status);
-  Skip(partner, reason, stats);
-  Tell(partner, step, reason,
-       absl::StrCat("step ", step, " went on without unit ", unit, " of ", Name(partner), ": ",
-                    status.message(),
-                    reason == "late" ? absl::StrCat(" within ", absl::FormatDuration(
-                                                                    health_.Patience(partner, now)))
-                                     : ""));
+  const SkipReason reason = ReasonOf(status);
+  Skip(reason, stats);
+  Tell(partner, step, SkipReasonName(reason),
+       absl::StrCat(
+           "step ", step, " went on without unit ", unit, " of ", Name(partner), ": ",
+           status.message(),
+           reason == SkipReason::kLate
+               ? absl::StrCat(" within ", absl::FormatDuration(health_.Patience(partner, now)))
+               : ""));
   // A corrupt message costs no waiting, and its sender is alive.
-  if (reason == "corrupt") return;
-  health_.Missed(partner, step, reason == "lost", now);
+  if (reason == SkipReason::kCorrupt) return;
+  health_.Missed(partner, step, reason == SkipReason::kLost, now);
 }
 
 void PartnerWatch::NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats) {
-  Skip(partner, "nonfinite", stats);
+  Skip(SkipReason::kNonFinite, stats);
   context_.metrics->Add(CounterId::kNonFinite, 1, "exchange");
   Tell(partner, step, "nonfinite",
        absl::StrCat("step ", step, " refused unit ", unit, " of ", Name(partner),
@@ -74,7 +95,7 @@ void PartnerWatch::NonFinite(Rank partner, uint64_t step, int unit, ExchangeStat
 }
 
 void PartnerWatch::SendHeldBack(Rank partner, uint64_t step, int unit) {
-  context_.metrics->Add(CounterId::kGossipSkipped, 1, "send_pending");
+  Count(SkipReason::kSendPending);
   Tell(partner, step, "late",
        absl::StrCat("step ", step, " did not send unit ", unit, " to ", Name(partner),
                     ", which has not taken the last messages of that unit"));
@@ -85,6 +106,7 @@ void PartnerWatch::SendHeldBack(Rank partner, uint64_t step, int unit) {
 void PartnerWatch::SendFailed(Rank partner, uint64_t step, const absl::Status& status) {
   // Our own group closing, or the partner's step being over: nobody's fault.
   if (status.code() == absl::StatusCode::kCancelled) return;
+  Count(SkipReason::kSendFailed);
   Tell(partner, step, "lost",
        absl::StrCat("the message of step ", step, " to ", Name(partner),
                     " failed: ", status.message()));
@@ -92,15 +114,21 @@ void PartnerWatch::SendFailed(Rank partner, uint64_t step, const absl::Status& s
 }
 
 void PartnerWatch::AverageFailed(Rank partner, uint64_t step, const absl::Status& status) {
-  context_.metrics->Add(CounterId::kGossipSkipped, 1, "average");
+  Count(SkipReason::kAverage);
   if (partner < 0) return;
-  Tell(partner, step, ReasonOf(status), absl::StrCat("step ", step, ": ", status.message()));
+  Tell(partner, step, SkipReasonName(ReasonOf(status)),
+       absl::StrCat("step ", step, ": ", status.message()));
 }
 
-void PartnerWatch::Skip(Rank partner, absl::string_view reason, ExchangeStats& stats) {
+void PartnerWatch::Skip(SkipReason reason, ExchangeStats& stats) {
   ++stats.exchanges_skipped;
-  context_.metrics->Add(CounterId::kGossipExchanges, 1, reason);
-  context_.metrics->Add(CounterId::kGossipSkipped, 1, reason);
+  context_.metrics->Add(CounterId::kGossipExchanges, 1,
+                        reason == SkipReason::kLate ? "late" : "lost");
+  Count(reason);
+}
+
+void PartnerWatch::Count(SkipReason reason) {
+  context_.metrics->Add(CounterId::kGossipSkipped, 1, SkipReasonName(reason));
 }
 
 void PartnerWatch::Tell(Rank partner, uint64_t step, absl::string_view reason, std::string detail) {

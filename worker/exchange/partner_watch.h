@@ -21,6 +21,14 @@
 
 namespace gg {
 
+// Why a part of the exchange was left out: the values of gossip_skipped_total{reason}, whose help
+// (core/metrics/catalogue.h) says what each means.
+enum class SkipReason { kLate, kLost, kCorrupt, kNonFinite, kSendPending, kSendFailed, kAverage };
+inline constexpr SkipReason kAllSkipReasons[] = {
+    SkipReason::kLate,        SkipReason::kLost,       SkipReason::kCorrupt, SkipReason::kNonFinite,
+    SkipReason::kSendPending, SkipReason::kSendFailed, SkipReason::kAverage};
+absl::string_view SkipReasonName(SkipReason reason);
+
 class PartnerWatch {
  public:
   // Uses spec, size, group, clock, metrics and on_incident of `context`, which must outlive this.
@@ -39,7 +47,7 @@ class PartnerWatch {
               ExchangeStats& stats);
   void NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats);
   // The exchange of `step` was left out because this worker itself was late for it.
-  void WeWereLate(Rank partner, ExchangeStats& stats) { Skip(partner, "late", stats); }
+  void WeWereLate(ExchangeStats& stats) { Skip(SkipReason::kLate, stats); }
   // The unit was not sent to `partner`, because it has not taken the last messages of that unit.
   void SendHeldBack(Rank partner, uint64_t step, int unit);
   // The partner gave a sign of life that is no exchange.
@@ -52,7 +60,9 @@ class PartnerWatch {
   void AverageFailed(Rank partner, uint64_t step, const absl::Status& status);
 
  private:
-  void Skip(Rank partner, absl::string_view reason, ExchangeStats& stats);
+  // A unit of the partner's was not mixed.
+  void Skip(SkipReason reason, ExchangeStats& stats);
+  void Count(SkipReason reason);
   void Tell(Rank partner, uint64_t step, absl::string_view reason, std::string detail);
   std::string Name(Rank partner) const;
 

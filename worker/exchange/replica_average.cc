@@ -84,6 +84,8 @@ ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time 
   outcome.missing = ring.missing;
   outcome.messages_sent = ring.messages_sent;
   outcome.bytes_sent = ring.bytes_sent;
+  outcome.messages_received = ring.messages_received;
+  outcome.bytes_received = ring.bytes_received;
   outcome.status = ring.status.ok() ? Store(**state, &outcome.distance) : ring.status;
   outcome.status = Annotate(outcome.status, "average over the replicas");
   return outcome;
@@ -109,8 +111,14 @@ absl::Status ReplicaAverage::RunPeriodic(uint64_t steps_done, PartnerWatch& watc
   stats.messages_sent += outcome.messages_sent;
   stats.bytes_sent += outcome.bytes_sent;
   MetricSink& metrics = *context_.metrics;
-  metrics.Add(CounterId::kGossipMessages, static_cast<double>(outcome.messages_sent), "sent");
-  metrics.Add(CounterId::kGossipBytes, static_cast<double>(outcome.bytes_sent), "sent");
+  metrics.Add(CounterId::kGossipMessages, static_cast<double>(outcome.messages_sent),
+              {"sent", context_.transport});
+  metrics.Add(CounterId::kGossipBytes, static_cast<double>(outcome.bytes_sent),
+              {"sent", context_.transport});
+  metrics.Add(CounterId::kGossipMessages, static_cast<double>(outcome.messages_received),
+              {"received", context_.transport});
+  metrics.Add(CounterId::kGossipBytes, static_cast<double>(outcome.bytes_received),
+              {"received", context_.transport});
   GG_RETURN_IF_ERROR(aborted());
   if (!outcome.status.ok()) watch.AverageFailed(outcome.missing, steps_done - 1, outcome.status);
   return absl::OkStatus();

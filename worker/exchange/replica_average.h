@@ -47,8 +47,8 @@ class ReplicaAverage {
     absl::Status status;
     double distance = 0;
     Rank missing = -1;  // whom a failure points at
-    uint64_t messages_sent = 0;
-    uint64_t bytes_sent = 0;
+    uint64_t messages_sent = 0, messages_received = 0;
+    uint64_t bytes_sent = 0, bytes_received = 0;
   };
   Outcome Average(uint64_t steps_done, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<RingState>> Load();

@@ -84,7 +84,10 @@ class Ring {
     });
     ++outcome_.messages_sent;
     outcome_.bytes_sent += outgoing.size() * sizeof(float);
-    return Finish(phase, tag);
+    if (!Finish(phase, tag)) return false;
+    ++outcome_.messages_received;
+    outcome_.bytes_received += incoming.size() * sizeof(float);
+    return true;
   }
 
   bool Finish(int phase, Tag tag) {

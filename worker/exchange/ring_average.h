@@ -42,8 +42,8 @@ size_t RingScratchFloats(size_t count, int size);
 struct RingOutcome {
   absl::Status status;
   Rank missing = -1;  // whom the failure points at, -1 when it succeeded or was aborted
-  uint64_t messages_sent = 0;
-  uint64_t bytes_sent = 0;
+  uint64_t messages_sent = 0, messages_received = 0;
+  uint64_t bytes_sent = 0, bytes_received = 0;
 };
 
 // `number` is the running number of the collective, equal on all workers. On failure `state` is

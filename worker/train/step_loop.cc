@@ -53,6 +53,7 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
   const absl::Time begin = parts_.clock->Now();
 
   phases.Enter(Phase::kData);
+  metrics.Set(GaugeId::kDataQueueDepth, source.QueueDepth());
   GG_ASSIGN_OR_RETURN(const Batch batch, source.Next(step, begin + parts_.batch_deadline));
   metrics.Add(CounterId::kDataStallSeconds, absl::ToDoubleSeconds(parts_.clock->Now() - begin));
   const auto commit = [&] {  // nobody reads the store now; what it takes is waiting for a neighbour

@@ -15,6 +15,7 @@
 #include "worker/optim/optimizer.h"
 #include "worker/trade/sample_ring.h"
 #include "worker/train/evaluate.h"
+#include "worker/train/norm_meter.h"
 #include "worker/train/phase_timer.h"
 #include "worker/train/progress_meter.h"
 #include "worker/train/step_loop.h"
@@ -85,12 +86,14 @@ class JobTrainer final : public Trainer {
     exchange.rank = c_.rank;
     exchange.clock = c_.clock;
     exchange.metrics = c_.metrics;
+    exchange.transport = c_.transport;
     exchange.update = [this](BlockIndex block, uint64_t step) {
       const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);
       return optimizer_->Update(block, RateOf(step));
     };
     exchange.on_incident = [this](const PartnerIncident& i) { c_.reporter->OnIncident(i); };
     GG_ASSIGN_OR_RETURN(exchange_, MakeExchange(std::move(exchange)));
+    GG_ASSIGN_OR_RETURN(norms_, NormMeter::Create(*c_.device, *stream_, arena(), *c_.metrics));
     return absl::OkStatus();
   }
 
@@ -147,6 +150,7 @@ class JobTrainer final : public Trainer {
       const absl::StatusOr<StepResult> done = loop.Step(step);
       if (!done.ok()) return Annotate(done.status(), absl::StrCat("step ", step));
       totals_ += done->exchange;
+      GG_RETURN_IF_ERROR(norms_->AfterStep(step));
       epoch_loss += done->loss;
       ++epoch_steps;
       const uint64_t finished = step + 1;
@@ -269,6 +273,7 @@ class JobTrainer final : public Trainer {
   std::unique_ptr<BatchSource> source_;
   std::unique_ptr<SampleRing> ring_;
   std::unique_ptr<ExchangeStrategy> exchange_;
+  std::unique_ptr<NormMeter> norms_;
   ExchangeStats totals_;
   TrainingResult result_;
 

@@ -37,6 +37,7 @@ struct TrainerContext {
   Device* device = nullptr;
   Network* network = nullptr;  // built for spec.train.batch_size, with fresh weights
   PeerGroup* group = nullptr;  // may be null when size is 1
+  std::string transport;       // name of what `group` runs over, for the metrics
   std::shared_ptr<const Dataset> train, test;
   Clock* clock = nullptr;
   MetricSink* metrics = nullptr;

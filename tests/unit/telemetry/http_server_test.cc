@@ -48,15 +48,18 @@ std::string Ask(int port, const std::string& request) {
   return ReadToEnd(fd);
 }
 
-std::string Get(int port, absl::string_view path, absl::string_view method = "GET") {
-  return Ask(port, absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: x\r\n\r\n"));
+std::string Get(int port, absl::string_view path, absl::string_view method = "GET",
+                absl::string_view headers = "") {
+  return Ask(port, absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: x\r\n", headers, "\r\n"));
 }
 
 std::unique_ptr<HttpServer> Start(std::function<absl::Status()> ready = [] {
   return absl::OkStatus();
 }) {
   HttpServerOptions options;
-  options.metrics = [] { return std::string("some_metric 1\n"); };
+  options.metrics = [](MetricsFormat format) {
+    return std::string(format == MetricsFormat::kText ? "some_metric 1\n" : "# EOF\n");
+  };
   options.live = [] { return absl::OkStatus(); };
   options.ready = std::move(ready);
   auto server = StartHttpServer(std::move(options));
@@ -72,6 +75,41 @@ TEST(HttpServer, ServesMetricsInTextFormatOnAFreePort) {
   EXPECT_THAT(reply, StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(reply, HasSubstr("Content-Type: text/plain; version=0.0.4"));
   EXPECT_THAT(reply, EndsWith("\r\n\r\nsome_metric 1\n"));
+}
+
+TEST(HttpServer, ServesOpenMetricsToWhoAsksForIt) {
+  auto server = Start();
+  const std::string open = Get(server->port(), "/metrics", "GET",
+                               "Accept: application/openmetrics-text; version=1.0.0\r\n");
+  EXPECT_THAT(open, HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0; "
+                              "charset=utf-8\r\n"));
+  EXPECT_THAT(open, HasSubstr("Vary: Accept\r\n"));
+  EXPECT_THAT(open, EndsWith("\r\n\r\n# EOF\n"));
+  EXPECT_THAT(Get(server->port(), "/metrics", "GET", "Accept: text/html, */*;q=0.8\r\n"),
+              HasSubstr("Content-Type: text/plain; version=0.0.4"));
+}
+
+TEST(MetricsFormat, IsWhatTheScraperPrefers) {
+  const std::string prometheus_2 =
+      "application/openmetrics-text;version=1.0.0,application/"
+      "openmetrics-text;version=0.0.1;q=0.75,"
+      "text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+  const std::string prometheus_3 =
+      "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+      "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;q=0.3,"
+      "text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
+  for (const std::string& accept :
+       {prometheus_2, prometheus_3, std::string("application/openmetrics-text"),
+        std::string("Application/OpenMetrics-Text ; Version=\"1.0.0\" ; Q=0.1")}) {
+    EXPECT_EQ(NegotiateMetricsFormat(accept), MetricsFormat::kOpenMetrics) << accept;
+  }
+  for (const char* accept :
+       {"", "*/*", "text/plain", "text/html,application/xml;q=0.9,*/*;q=0.8",
+        "application/openmetrics-text;version=0.0.1", "application/openmetrics-text;q=0",
+        "application/openmetrics-text;q=nonsense", "application/openmetrics-text;version=2.0.0",
+        "application/openmetrics-text;q=0.3,text/plain;version=0.0.4;q=0.9", ";;,,;q=,=", "q=1"}) {
+    EXPECT_EQ(NegotiateMetricsFormat(accept), MetricsFormat::kText) << accept;
+  }
 }
 
 TEST(HttpServer, ProbesTellTheState) {

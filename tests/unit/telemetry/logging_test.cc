@@ -20,11 +20,11 @@ using ::testing::Not;
 
 class CountingSink : public MetricSink {
  public:
-  void Add(CounterId id, double amount, absl::string_view label) override {
-    if (id == CounterId::kLogMessages) counts[std::string(label)] += amount;
+  void Add(CounterId id, double amount, LabelValues labels) override {
+    if (id == CounterId::kLogMessages) counts[std::string(labels.values().at(0))] += amount;
   }
-  void Set(GaugeId, double, absl::string_view) override {}
-  void Observe(HistogramId, double, absl::string_view) override {}
+  void Set(GaugeId, double, LabelValues) override {}
+  void Observe(HistogramId, double, LabelValues) override {}
   std::map<std::string, double> counts;
 };
 

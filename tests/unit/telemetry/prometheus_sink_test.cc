@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,10 +13,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "telemetry/metrics_markdown.h"
 
 namespace gg {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -67,31 +69,146 @@ TEST(PrometheusSink, RefusesAmountsThatWouldLowerACounter) {
   EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{"), 1);
 }
 
-TEST(PrometheusSink, NumberOfSeriesStaysFlatOverThousandJobs) {
+TEST(PrometheusSink, SeveralLabelsMakeASeriesEach) {
   auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0");
-  int first = 0;
-  for (int job = 0; job < 1000; ++job) {
-    sink->BeginJob(absl::StrCat("job-", job));
-    sink->Add(CounterId::kGossipSkipped, 1, "of a new kind");
-    sink->Set(GaugeId::kLoss, job);
-    if (job == 0) first = SeriesCount(sink->Text());
-  }
-  EXPECT_EQ(SeriesCount(sink->Text()), first);
-  EXPECT_THAT(sink->Text(), Not(HasSubstr("job-0\"")));
-  EXPECT_LE(first, 110);  // the budget of one worker
+  sink->BeginJob("a");
+  sink->Add(CounterId::kGossipBytes, 5, {"sent", "grpc"});
+  sink->Add(CounterId::kGossipBytes, 7, {"received", "grpc"});
+  sink->Add(CounterId::kGossipBytes, 11, {"sent", "rdma"});
+  const std::string text = sink->Text();
+  EXPECT_EQ(Value(text,
+                  "gossipgrad_gossip_bytes_total{direction=\"sent\",train_job=\"a\","
+                  "transport=\"grpc\",worker=\"w0\""),
+            5);
+  EXPECT_EQ(Value(text, "gossipgrad_gossip_bytes_total{direction=\"received\""), 7);
+  EXPECT_EQ(Value(text,
+                  "gossipgrad_gossip_bytes_total{direction=\"sent\",train_job=\"a\","
+                  "transport=\"rdma\""),
+            11);
 }
 
-TEST(PrometheusSink, SeriesOfAJobEndWithItAndLateNumbersDoNotBringThemBack) {
+TEST(PrometheusSink, AValueThatTheCatalogueDoesNotKnowMakesNoSeriesOfItsOwn) {
   auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0");
+  sink->BeginJob("a");
+  for (int i = 0; i < 100; ++i) {
+    sink->Add(CounterId::kGossipSkipped, 1, absl::StrCat("made up ", i));
+    sink->Add(CounterId::kGossipBytes, 1, {absl::StrCat("sideways ", i), "grpc"});
+  }
+  const std::string text = sink->Text();
+  EXPECT_THAT(text, Not(HasSubstr("made up")));
+  EXPECT_EQ(Value(text, "gossipgrad_gossip_skipped_total{reason=\"unknown\""), 100);
+  EXPECT_EQ(Value(text, "gossipgrad_gossip_bytes_total{direction=\"unknown\""), 100);
+}
+
+// Every series that a worker of this catalogue can show, as it is while a job runs.
+int FillWorker(PrometheusSink* sink) {
+  const auto values = [](const MetricInfo& info) {
+    std::vector<absl::string_view> some;
+    for (const LabelInfo& label : LabelsOf(info)) {
+      some.push_back(label.values.empty() ? absl::string_view("any") : "unknown");
+    }
+    return some;
+  };
+  for (size_t i = 0; i < CounterInfos().size(); ++i) {
+    const MetricInfo& info = CounterInfos()[i];
+    std::vector<absl::string_view> one = values(info);
+    bool open = false;
+    for (const LabelInfo& label : LabelsOf(info)) open = open || label.values.empty();
+    if (!open) continue;  // all of its series are there from the start
+    for (const char* direction : {"sent", "received"}) {
+      one[0] = direction;
+      sink->Add(static_cast<CounterId>(i), 1, absl::Span<const absl::string_view>(one));
+    }
+  }
+  for (size_t i = 0; i < GaugeInfos().size(); ++i) {
+    const std::vector<absl::string_view> one = values(GaugeInfos()[i]);
+    sink->Set(static_cast<GaugeId>(i), 1, absl::Span<const absl::string_view>(one));
+  }
+  return SeriesCount(sink->Text());
+}
+
+TEST(PrometheusSink, AWorkerKeepsToItsBudgetOfSeries) {
+  auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0");
+  sink->BeginJob("a");
+  const int series = FillWorker(sink.get());
+  EXPECT_LE(series, kWorkerSeriesBudget);
+  EXPECT_GE(series, kWorkerSeriesBudget - 5) << "the budget promises more than there is: lower it";
+}
+
+TEST(PrometheusSink, NumberOfSeriesStaysFlatOverThousandJobs) {
+  auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0");
+  int second = 0;
+  for (int job = 0; job < 1000; ++job) {
+    sink->BeginJob(absl::StrCat("job-", job));
+    sink->Set(GaugeId::kLoss, job);
+    if (job == 1) second = SeriesCount(sink->Text());
+    sink->EndJob();
+  }
+  sink->BeginJob("last");
+  sink->Set(GaugeId::kLoss, 1);
+  EXPECT_EQ(SeriesCount(sink->Text()), second);  // one that runs and one that has ended
+  EXPECT_THAT(sink->Text(), Not(HasSubstr("job-0\"")));
+  EXPECT_THAT(sink->Text(), HasSubstr("job-999\""));
+}
+
+// Time moves only when a test says so.
+class FakeClock : public Clock {
+ public:
+  absl::Time Now() override { return now_; }
+  bool Await(Monitor&, absl::FunctionRef<bool()> ready, absl::Time) override { return ready(); }
+  void Advance(absl::Duration d) { now_ += d; }
+
+ private:
+  absl::Time now_ = absl::FromUnixSeconds(1000);
+};
+
+TEST(PrometheusSink, TheLastValuesOfAJobStayUntilAScraperHasHadTimeToSeeThem) {
+  FakeClock clock;
+  auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0", clock);
   sink->BeginJob("gone");
   sink->Add(CounterId::kSteps, 7);
+  sink->Set(GaugeId::kLoss, 0.5);
   sink->EndJob();
-  sink->Add(CounterId::kSteps, 1);
+  sink->Add(CounterId::kSteps, 1);  // late: dropped
   sink->Set(GaugeId::kLoss, 1);
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{"), 7);
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_loss{"), 0.5);
+  clock.Advance(kSeriesOutliveJob - absl::Seconds(1));
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{"), 7);
+  clock.Advance(absl::Seconds(1));
   EXPECT_THAT(sink->Text(), Not(HasSubstr("gone")));
-  EXPECT_THAT(sink->Text(), Not(HasSubstr("gossipgrad_steps_total{")));
-  sink->BeginJob("next");
-  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{train_job=\"next\""), 0);
+  EXPECT_THAT(sink->Text(), Not(HasSubstr("gossipgrad_steps_total")));
+}
+
+TEST(PrometheusSink, TheLastValuesOfAJobWaitForTheFirstScrapeHoweverLateItIs) {
+  FakeClock clock;
+  auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0", clock);
+  sink->BeginJob("gone");
+  sink->Text();
+  sink->Add(CounterId::kSteps, 7);
+  sink->EndJob();
+  clock.Advance(kSeriesOutliveJob * 10);
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{"), 7);
+  EXPECT_THAT(sink->Text(), Not(HasSubstr("gone")));
+}
+
+TEST(PrometheusSink, TheNextJobRunsBesideTheLastValuesOfTheOneBefore) {
+  FakeClock clock;
+  auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0", clock);
+  sink->BeginJob("first");
+  sink->Add(CounterId::kSteps, 7);
+  sink->EndJob();
+  sink->BeginJob("second");
+  sink->Add(CounterId::kSteps, 2);
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{train_job=\"first\""), 7);
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{train_job=\"second\""), 2);
+  sink->EndJob();
+  EXPECT_THAT(sink->Text(), Not(HasSubstr("first")));
+  sink->BeginJob("second");  // again: the same series, from 0
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{train_job=\"second\""), 0);
+  clock.Advance(kSeriesOutliveJob * 2);
+  sink->Text();
+  EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{train_job=\"second\""), 0);
 }
 
 TEST(PrometheusSink, SeriesOfTheProcessOutliveJobs) {
@@ -118,7 +235,20 @@ TEST(PrometheusSink, EachSideShowsItsOwnMetrics) {
   EXPECT_EQ(Value(text, "gossipgrad_jobs_finished_total{state=\"failed\""), 0);
   coordinator->Forget(GaugeId::kJobProgress, "lenet");
   coordinator->Forget(GaugeId::kJobProgress, "never there");
+  coordinator->Forget(GaugeId::kLoss, "of the other side");
   EXPECT_THAT(coordinator->Text(), Not(HasSubstr("gossipgrad_job_progress_ratio{")));
+}
+
+TEST(PrometheusSink, ForgettingAJobLeavesTheOthers) {
+  auto sink = PrometheusSink::Make(MetricSide::kCoordinator);
+  for (const char* job : {"a", "ab", "b"}) {
+    for (const char* state : {"running", "failed"}) sink->Set(GaugeId::kJobState, 1, {job, state});
+  }
+  sink->Forget(GaugeId::kJobState, "a");
+  const std::string text = sink->Text();
+  EXPECT_THAT(text, Not(HasSubstr("train_job=\"a\"")));
+  EXPECT_EQ(Value(text, "gossipgrad_job_state{state=\"failed\",train_job=\"ab\""), 1);
+  EXPECT_EQ(Value(text, "gossipgrad_job_state{state=\"running\",train_job=\"b\""), 1);
 }
 
 TEST(PrometheusSink, ShowsTheProcessAndTheBuild) {
@@ -136,14 +266,6 @@ TEST(PrometheusSink, ShowsTheProcessAndTheBuild) {
   }
 }
 
-TEST(PrometheusSink, LabelsNeverCollideWithTheScrapers) {
-  const std::set<absl::string_view> taken = {"job",  "instance",  "pod",     "namespace",
-                                             "node", "container", "service", "endpoint"};
-  for (const auto infos : {CounterInfos(), GaugeInfos(), HistogramInfos()}) {
-    for (const MetricInfo& info : infos) EXPECT_EQ(taken.count(info.label), 0u) << info.name;
-  }
-}
-
 TEST(PrometheusSink, TakesNumbersFromSeveralThreadsWhileScraped) {
   auto sink = PrometheusSink::Make(MetricSide::kWorker, "w0");
   sink->BeginJob("a");
@@ -152,7 +274,7 @@ TEST(PrometheusSink, TakesNumbersFromSeveralThreadsWhileScraped) {
     threads.emplace_back([&sink] {
       for (int i = 0; i < 500; ++i) {
         sink->Add(CounterId::kSteps, 1);
-        sink->Observe(HistogramId::kExchangeWait, 0.001);
+        sink->Observe(HistogramId::kExchangeDuration, 0.001);
         if (i % 50 == 0) sink->Text();
       }
     });
@@ -161,13 +283,28 @@ TEST(PrometheusSink, TakesNumbersFromSeveralThreadsWhileScraped) {
   EXPECT_EQ(Value(sink->Text(), "gossipgrad_steps_total{"), 1500);
 }
 
-TEST(MetricsMarkdown, NamesEveryMetricOfTheCatalogue) {
-  const std::string page = MetricsMarkdown();
-  for (const auto infos : {CounterInfos(), GaugeInfos(), HistogramInfos()}) {
-    for (const MetricInfo& info : infos) {
-      EXPECT_THAT(page, HasSubstr(absl::StrCat("| `", info.name, "` |")));
-    }
-  }
+TEST(OpenMetrics, HasItsOwnNamesForCountersAndInfosAndAnEnd) {
+  auto sink = PrometheusSink::Make(MetricSide::kWorker, "w\"0\\\n");
+  sink->BeginJob("a");
+  sink->Add(CounterId::kSteps, 3);
+  sink->Observe(HistogramId::kStepDuration, 0.02);
+  sink->Observe(HistogramId::kStepDuration, 99);
+  sink->Set(GaugeId::kLoss, 0.1);
+  sink->Set(GaugeId::kGradNorm, std::numeric_limits<double>::quiet_NaN());
+  const std::string text = sink->Text(MetricsFormat::kOpenMetrics);
+  EXPECT_THAT(text, EndsWith("\n# EOF\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE gossipgrad_steps counter\n"));
+  const std::string labels = "{train_job=\"a\",worker=\"w\\\"0\\\\\\n\"} ";
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("\ngossipgrad_steps_total", labels, "3\n")));
+  EXPECT_THAT(text, HasSubstr("# TYPE process_cpu_seconds counter\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE gossipgrad_build info\n"));
+  EXPECT_THAT(text, HasSubstr("\ngossipgrad_build_info{"));
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("\ngossipgrad_loss", labels, "0.1\n")));
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("\ngossipgrad_grad_norm", labels, "NaN\n")));
+  EXPECT_THAT(text, HasSubstr(",le=\"1.0\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(",le=\"+Inf\"} 2\n"));
+  EXPECT_THAT(text,
+              HasSubstr(absl::StrCat("\ngossipgrad_step_duration_seconds_count", labels, "2\n")));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::string Show(const Command& command) {
 std::string Show(const Decision& decision) {
   std::string out;
   if (!decision.status.ok()) absl::StrAppend(&out, decision.status.ToString(), "\n");
-  if (!decision.reason.empty()) absl::StrAppend(&out, decision.reason, "\n");
+  for (const std::string& line : decision.log) absl::StrAppend(&out, line, "\n");
   for (const Event& event : decision.events) {
     if (const auto* pending = std::get_if<event::PendingExplained>(&event)) {
       absl::StrAppend(&out, pending->job_id, " PENDING: ", pending->reason, "\n");

@@ -188,7 +188,8 @@ TEST(JobRunner, TwoWorkersAgreeAndTrainOneJobAfterTheOther) {
     EXPECT_EQ(fa.model_checksum(), fb.model_checksum());
     EXPECT_EQ(fa.average_samples() + fb.average_samples(), 30u);
   }
-  EXPECT_THAT(a.Metrics(), HasSubstr("inproc_sent"));
+  EXPECT_THAT(a.Metrics(), HasSubstr("gossipgrad_transport_bytes_total{direction=\"sent\","
+                                     "train_job=\"small\",transport=\"inproc\",worker=\"a\"}"));
 }
 
 TEST(JobRunner, AFailedJobIsReportedAndTheNextOneServed) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -135,6 +136,19 @@ TEST(BatchSource, ABatchStaysValidWhileTheNextIsAssembled) {
   EXPECT_NE(first.x.data(), second.x.data());
   // Two buffers are all that is held.
   EXPECT_EQ(Get(*source, 2).x.data(), first.x.data());
+}
+
+TEST(BatchSource, ABatchLiesReadyUntilItIsTaken) {
+  const Dataset set = Numbered(64);
+  const ShardStore store(set, {0, 64});
+  const auto source = Make(store, 16, 4);
+  EXPECT_EQ(source->QueueDepth(), 0);
+  source->StartNext(0);
+  const absl::Time deadline = RealClock().Now() + absl::Seconds(20);
+  while (source->QueueDepth() == 0 && RealClock().Now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(source->QueueDepth(), 1);
+  ASSERT_TRUE(source->Next(0, deadline).ok());
+  EXPECT_EQ(source->QueueDepth(), 0);
 }
 
 TEST(BatchSource, SamplesReplacedBetweenNextAndStartNextAreSeenByTheNextBatch) {

@@ -55,6 +55,7 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
     Called(absl::StrCat("Next", step), Ms(2));
     return Batch{x, labels, slots};
   }
+  int QueueDepth() override { return static_cast<int>(calls.size() % 2); }
 
   // SampleRing
   absl::Status Begin(absl::Span<const int64_t> used) override {
@@ -149,16 +150,18 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
 
 class PhaseSink : public MetricSink {
  public:
-  void Add(CounterId id, double amount, absl::string_view label) override {
-    if (id == CounterId::kStepPhaseSeconds) phases[std::string(label)] += amount;
+  void Add(CounterId id, double amount, LabelValues labels) override {
+    if (id == CounterId::kStepPhaseSeconds) phases[std::string(labels.values().at(0))] += amount;
     if (id == CounterId::kNonFinite) ++nonfinite;
   }
-  void Set(GaugeId, double, absl::string_view) override {}
-  void Observe(HistogramId id, double value, absl::string_view) override {
+  void Set(GaugeId id, double value, LabelValues) override {
+    if (id == GaugeId::kDataQueueDepth) depths.push_back(value);
+  }
+  void Observe(HistogramId id, double value, LabelValues) override {
     if (id == HistogramId::kStepDuration) durations.push_back(value);
   }
   std::map<std::string, double> phases;
-  std::vector<double> durations;
+  std::vector<double> durations, depths;
   int nonfinite = 0;
 };
 
@@ -231,6 +234,22 @@ TEST(StepLoop, PhaseMetricsAddUpToTheStepDurations) {
   EXPECT_NEAR(phases, durations, 1e-9);
   EXPECT_NEAR(f.sink.phases["comm_wait"], 5 * (0.010 + 0.004), 1e-9);
   EXPECT_EQ(f.sink.phases.size(), kPhaseCount);
+}
+
+TEST(StepLoop, EveryPhaseIsKnownToTheCatalogue) {
+  std::vector<std::string> names;
+  for (const Phase phase : kAllPhases) names.emplace_back(PhaseName(phase));
+  const MetricInfo& info = CounterInfos()[static_cast<size_t>(CounterId::kStepPhaseSeconds)];
+  EXPECT_EQ(LabelsOf(info).at(0).values, names);
+}
+
+TEST(StepLoop, ShowsWhetherTheBatchLayReadyWhenTheStepAskedForIt) {
+  Fixture f;
+  StepLoop loop = f.world.MakeLoop(f.timer, f.sink, 1);
+  f.timer.Start();
+  loop.Prime(0);  // one call: the fake then says 1
+  ASSERT_TRUE(loop.Step(0).ok());
+  EXPECT_THAT(f.sink.depths, ElementsAre(1));
 }
 
 TEST(StepLoop, AStrategyThatClaimsMoreThanItsTimeDoesNotBreakTheSum) {

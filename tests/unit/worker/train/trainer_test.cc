@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "worker/data/batch_source.h"
 #include "worker/optim/optimizer.h"
+#include "worker/train/phase_timer.h"
 #include "worker/transport/inproc/inproc_transport.h"
 
 namespace gg {
@@ -175,9 +176,7 @@ TEST_P(TrainerOfSize, LearnsSyntheticDataAndFillsItsResult) {
     ASSERT_FALSE(run.recorder.progress.empty());
     EXPECT_TRUE(run.recorder.progress.back().completing);
     EXPECT_EQ(run.recorder.progress.back().step, steps);
-    double phases = 0;
-    for (const auto& [name, seconds] : r.phase_seconds) phases += seconds;
-    EXPECT_NEAR(phases, r.train_seconds, 1e-6);
+    EXPECT_EQ(r.phase_seconds.size(), kPhaseCount);  // that they add up: step_loop_test.cc
     scored += r.average_samples;
   }
   EXPECT_EQ(scored, 100u);  // the slices cover the test set once
