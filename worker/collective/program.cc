@@ -67,6 +67,9 @@ absl::StatusOr<std::shared_ptr<const CollectiveProgram>> CompileCollective(
     if (Sends(piece)) {
       ++program->messages;
       program->values_sent += piece.range.size();
+    } else {
+      ++program->receives;
+      program->values_received += piece.range.size();
     }
     for (size_t earlier = 0; earlier < later; ++earlier) {
       // Two sends of the same values disturb nobody.

@@ -44,6 +44,8 @@ struct CollectiveProgram {
   std::vector<CollectivePiece> pieces;  // in the order of the plan
   uint64_t messages = 0;     // sends
   uint64_t values_sent = 0;
+  uint64_t receives = 0;
+  uint64_t values_received = 0;
 };
 
 inline constexpr uint32_t kPiecesPerPhase = 1 << 16;

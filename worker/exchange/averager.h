@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact sums and means of runs of floats over all workers, each in a lane of its own, several lanes
+// under way at once: what every synchronous method is made of. Start() takes a snapshot of what it
+// is given; the caller computes on and asks for the result when it needs it.
+//
+// Values are divided by the number of workers before they are added, so that no intermediate sum is
+// larger than a replica's values are.
+//
+// Thread-safety: thread-compatible, except Abort.
+#ifndef GOSSIPGRAD_WORKER_EXCHANGE_AVERAGER_H_
+#define GOSSIPGRAD_WORKER_EXCHANGE_AVERAGER_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "core/sync.h"
+#include "worker/collective/run.h"
+#include "worker/exchange/exchange.h"
+
+namespace gg {
+
+struct AverageLane {
+  CollectiveOp op = CollectiveOp::kAllReduce;
+  size_t floats = 0;
+};
+
+class Averager {
+ public:
+  // Keeps pointers of `context`, which must outlive this. kResourceExhausted: no memory.
+  // kInvalidArgument: spec.collective cannot serve these lanes.
+  static absl::StatusOr<std::unique_ptr<Averager>> Create(const ExchangeContext& context,
+                                                          const std::vector<AverageLane>& lanes);
+
+  // Begins the lane's collective of `step` with what `parts` hold, one behind the other: the mean
+  // of them (reduce-scatter: our strip of the mean; all-gather: everybody's strip of their parts,
+  // undivided). The lane must be idle.
+  absl::Status Start(int lane, uint64_t step, absl::Span<const ConstFlat> parts,
+                     ExchangeStats& stats);
+  bool busy(int lane) const { return lanes_[lane].run != nullptr; }
+  // Whether Await would not wait. False for an idle lane.
+  bool finished(int lane) const;
+  // The result, valid until the lane's next Start. The lane is idle again. kDeadlineExceeded and
+  // kUnavailable name the missing rank, and no later collective of this averager can succeed; or the
+  // status of Abort.
+  absl::StatusOr<Flat> Await(int lane, absl::Time deadline, ExchangeStats& stats);
+
+  // This worker's part of a reduce-scatter or all-gather lane.
+  Range OwnStrip(int lane) const;
+
+  // From any thread: ends what is under way and what comes.
+  void Abort(absl::Status why);
+
+ private:
+  struct Lane {
+    std::shared_ptr<const CollectiveProgram> program;
+    std::optional<CollectiveMemory> memory;  // here while the lane is idle
+    std::shared_ptr<CollectiveRun> run;
+  };
+
+  explicit Averager(const ExchangeContext& context) : context_(context) {}
+  void Count(const CollectiveProgram& program, ExchangeStats& stats);
+
+  const ExchangeContext& context_;
+  std::vector<Lane> lanes_;
+  Mutex mu_;
+  absl::Status aborted_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<CollectiveRun>> under_way_ ABSL_GUARDED_BY(mu_);  // by lane
+};
+
+// Numbers of collectives: by the step, and inside it by lane. Those of ReplicaAverage come after the
+// lanes.
+inline constexpr uint64_t kCollectivesPerStep = 1 << 16;
+inline constexpr uint64_t kFirstReplicaAverage = kCollectivesPerStep - 256;
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_WORKER_EXCHANGE_AVERAGER_H_
