@@ -108,6 +108,7 @@ RingLink::Incoming* RingLink::Find(uint64_t trade) {
 }
 
 void RingLink::OnSamples(uint64_t trade, const absl::Status& status) {
+  if (status.ok()) return OnArrived(trade);
   std::shared_ptr<Message> again;
   uint32_t attempt = 0;
   {
@@ -115,28 +116,40 @@ void RingLink::OnSamples(uint64_t trade, const absl::Status& status) {
     Incoming* const incoming = Find(trade);
     if (closed_ || incoming == nullptr) return;
     const bool given_up = incoming->state == State::kGivenUp;
-    if (status.ok()) {
-      incoming->state = State::kArrived;
-      arrived_below_ = begun_;
-      for (const Incoming& i : incoming_) {
-        if (i.state != State::kArrived) arrived_below_ = std::min(arrived_below_, i.trade);
-      }
-    } else if (absl::IsDataLoss(status) && !given_up && incoming->attempt >= kQuickAttempts) {
-      ++damaged_;
+    const bool damaged = absl::IsDataLoss(status);
+    if (damaged) ++damaged_;
+    if (damaged && !given_up && incoming->attempt >= kQuickAttempts) {
       incoming->state = State::kIdle;
-      return;
-    } else if (absl::IsDataLoss(status) || (given_up && absl::IsCancelled(status))) {
-      if (absl::IsDataLoss(status)) ++damaged_;
+    } else if (damaged || (given_up && absl::IsCancelled(status))) {
       incoming->state = State::kExpected;
       attempt = ++incoming->attempt;
       again = incoming->message;
     } else {
       Fail(right_failure_, status);
+      monitor_.changed.NotifyAll();
     }
-    monitor_.changed.NotifyAll();
   }
-  if (again != nullptr) Receive(trade, attempt, std::move(again));
-  if (attempt > 0 || status.ok()) TellRight(trade, attempt);
+  if (again == nullptr) return;
+  Receive(trade, attempt, std::move(again));
+  TellRight(trade, attempt);
+}
+
+void RingLink::OnArrived(uint64_t trade) {
+  uint64_t below = 0;
+  {
+    MutexLock lock(&monitor_.mu);
+    if (closed_ || Find(trade) == nullptr) return;
+    below = begun_;
+    for (const Incoming& i : incoming_) {
+      if (i.state != State::kArrived && i.trade != trade) below = std::min(below, i.trade);
+    }
+  }
+  // Before anybody here can see it: who sees the last trade may close the link.
+  right_notes_->Send({below, 0, 0});
+  MutexLock lock(&monitor_.mu);
+  if (Incoming* const incoming = Find(trade)) incoming->state = State::kArrived;
+  arrived_below_ = std::max(arrived_below_, below);
+  monitor_.changed.NotifyAll();
 }
 
 bool RingLink::arrived(uint64_t trade) const {

@@ -96,6 +96,7 @@ class RingLink : public std::enable_shared_from_this<RingLink> {
   void Send(uint64_t trade, uint32_t attempt, std::shared_ptr<Message> message);
   void Receive(uint64_t trade, uint32_t attempt, std::shared_ptr<Message> message);
   void OnSamples(uint64_t trade, const absl::Status& status);
+  void OnArrived(uint64_t trade);
   void OnSent(const absl::Status& status);
   void OnNoteFromLeft(const NoteLine::Note& note);
   void TellRight(uint64_t trade, uint32_t attempt);
