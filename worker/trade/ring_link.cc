@@ -179,7 +179,7 @@ void RingLink::TellRight(uint64_t trade, uint32_t attempt) {
 }
 
 void RingLink::OnNoteFromLeft(const NoteLine::Note& note) {
-  const auto& [below, trade, asked] = note;
+  const uint64_t below = note[0], trade = note[1], asked = note[2];
   std::shared_ptr<Message> message;
   const auto attempt = static_cast<uint32_t>(asked);
   {

@@ -56,7 +56,8 @@ class RingLink : public std::enable_shared_from_this<RingLink> {
   void Close();
 
   // Notified of every change of what follows.
-  Monitor& monitor() ABSL_LOCK_RETURNED(monitor_) { return monitor_; }
+  Monitor& monitor() { return monitor_; }
+  Mutex& mu() ABSL_LOCK_RETURNED(monitor_.mu) { return monitor_.mu; }
   bool arrived(uint64_t trade) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   // Trades that the left neighbour has not acknowledged, and when the first of them was due.
   size_t unacknowledged() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) {

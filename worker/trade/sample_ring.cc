@@ -69,7 +69,7 @@ class NeighbourRing final : public SampleRing {
     if (Unacknowledged() < MostUnacknowledged()) return absl::OkStatus();
     absl::Time due;
     {
-      MutexLock lock(&link_->monitor().mu);
+      MutexLock lock(&link_->mu());
       due = link_->unacknowledged_due();
     }
     if (AwaitAcknowledgement(MostUnacknowledged() - 1, due)) return LeftLost();
@@ -106,7 +106,7 @@ class NeighbourRing final : public SampleRing {
   TradeStats stats() const override {
     TradeStats stats = stats_;
     if (link_ != nullptr) {
-      MutexLock lock(&link_->monitor().mu);
+      MutexLock lock(&link_->mu());
       stats.messages_damaged = link_->damaged();
       stats.messages_repeated = link_->repeated();
     }
@@ -126,7 +126,7 @@ class NeighbourRing final : public SampleRing {
   size_t MostUnacknowledged() const { return 2 * static_cast<size_t>(options_.max_in_flight); }
   size_t Unacknowledged() const {
     if (link_ == nullptr) return 0;
-    MutexLock lock(&link_->monitor().mu);
+    MutexLock lock(&link_->mu());
     return link_->unacknowledged();
   }
   bool HasRoom() const {
@@ -194,8 +194,9 @@ class NeighbourRing final : public SampleRing {
     bool done = false;
     for (;;) {
       {
-        MutexLock lock(&link_->monitor().mu);
-        done = clock_.Await(link_->monitor(), ready, std::min(deadline, std::max(due, ask_at_)));
+        Monitor& monitor = link_->monitor();
+        MutexLock lock(&monitor.mu);
+        done = clock_.Await(monitor, ready, std::min(deadline, std::max(due, ask_at_)));
       }
       if (done) break;
       const absl::Time now = clock_.Now();
@@ -226,7 +227,7 @@ class NeighbourRing final : public SampleRing {
   bool AwaitAcknowledgement(size_t most, absl::Time deadline) {
     absl::Time due;
     {
-      MutexLock lock(&link_->monitor().mu);
+      MutexLock lock(&link_->mu());
       due = link_->unacknowledged_due();
     }
     return Await(
@@ -241,7 +242,7 @@ class NeighbourRing final : public SampleRing {
     const uint64_t number = in_flight_.front().number;
     absl::Status left, right;
     {
-      MutexLock lock(&link_->monitor().mu);
+      MutexLock lock(&link_->mu());
       if (!link_->arrived(number)) {
         left = link_->left_failure();
         right = link_->right_failure();
@@ -257,7 +258,7 @@ class NeighbourRing final : public SampleRing {
   absl::Status LeftLost() {
     absl::Status left;
     {
-      MutexLock lock(&link_->monitor().mu);
+      MutexLock lock(&link_->mu());
       if (link_->unacknowledged() > 0) left = link_->left_failure();
     }
     return left.ok() ? left : Break(left, begun() - Unacknowledged(), "to", left_);
@@ -289,7 +290,7 @@ class NeighbourRing final : public SampleRing {
     while (!in_flight_.empty()) {
       bool arrived = false;
       {
-        MutexLock lock(&link_->monitor().mu);
+        MutexLock lock(&link_->mu());
         arrived = link_->arrived(in_flight_.front().number);
       }
       if (arrived) {
