@@ -222,6 +222,22 @@ TEST(SimRing, ALostLastAcknowledgementIsAskedFor) {
   EXPECT_LT(cluster.clock().elapsed(), absl::Seconds(3));
 }
 
+// Who asks for a trade that has not begun gets it at once when it does, and not after asking again.
+TEST(SimRing, ATradeAskedForBeforeItBeginsIsSentAsAskedFor) {
+  RingScenario run;
+  run.size = 2;
+  run.steps = 2;
+  run.epochs = 1;
+  run.pause = [](Rank r, uint64_t step) {
+    return r == 1 && step == 0 ? 1.5 * kDeadline : absl::ZeroDuration();
+  };
+  RingCluster cluster(run);
+  cluster.Run(absl::Seconds(30));
+  EXPECT_GT(cluster.ring(0).stats().trades_committed, 0u);
+  EXPECT_EQ(cluster.total().messages_repeated, 0u);
+  EXPECT_LT(cluster.clock().elapsed(), 1.8 * kDeadline);
+}
+
 TEST(SimRing, AWorkerThatStandsStillCostsTradesAndNoSample) {
   for (const int size : {2, 3, 5}) {
     RingScenario run;
