@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from gg_cluster import PATIENCE, ClusterTest, processes_with
+from gg_cluster import BIN, PATIENCE, ClusterTest, metrics_of, processes_with
 
 BOUND = 10  # seconds from the fault to the exit of ggctl
 
@@ -70,6 +70,51 @@ class Kills(ClusterTest):
         result = run.json()
         self.assertEqual(result["state"], "Failed")
         self.assertIn("worker-1", result["reason"])
+
+
+class Frozen(ClusterTest):
+    """A worker that stands still for a while, long enough to miss exchanges and short enough to keep its lease."""
+
+    def patient_programs(self):
+        """A --bin-dir whose coordinator grants leases that no noise on this machine can cost."""
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "gg-worker").symlink_to(BIN.resolve() / "gg-worker")
+        coordinator = folder / "gg-coordinator"
+        coordinator.write_text("#!/usr/bin/env python3\n"
+                               "import os, sys\n"
+                               "arguments = sys.argv[1:]\n"
+                               "arguments[arguments.index('--lease-seconds') + 1] = '120'\n"
+                               f"os.execv({str(BIN.resolve() / 'gg-coordinator')!r}, ['gg-coordinator'] + arguments)\n")
+        coordinator.chmod(0o755)
+        return folder
+
+    def test_others_step_on_while_one_worker_stands_still_and_all_meet_again(self):
+        job = self.job("frozen", samples=48000, epochs=4)
+        run = self.start("local", "run", "-f", job, "--workers", 3, "--set", "exchange.deadline_seconds=0.2", "--bin-dir",
+                         self.patient_programs(), "-o", "json")
+        pids = run.wait_until_training(3)
+        frozen, others = pids[1], [pids[0], pids[2]]
+        os.kill(frozen, signal.SIGSTOP)
+        before = {pid: metrics_of(pid) for pid in others}
+
+        def stepped_without_it():
+            now = {pid: metrics_of(pid) for pid in others}
+            grown = {name: [now[pid].get(name, 0) - before[pid].get(name, 0) for pid in others]
+                     for name in ("gossipgrad_steps_total", "gossipgrad_gossip_skipped_total")}
+            return min(grown["gossipgrad_steps_total"]) >= 20 and min(grown["gossipgrad_gossip_skipped_total"]) >= 3
+        try:
+            run.wait_for(stepped_without_it, "twenty steps of both others, without the frozen worker")
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        self.assertEqual(run.finish(240), 0, run.stderr())
+        result = run.json()
+        self.assertEqual(result["state"], "Succeeded")
+        self.assertEqual(result["workers"], 3)
+        self.assertGreaterEqual(result["skipped_exchanges"], 6)
+        self.assertEqual(len(result["replica_accuracy"]), 3)
+        self.assertLess(max(result["replica_accuracy"]) - min(result["replica_accuracy"]), 0.1, result)
+        self.assertLess(result["consensus_distance"], 0.1, result)
 
 
 class Environment(ClusterTest):
