@@ -290,7 +290,7 @@ TEST(StepLoop, ShowsWhetherTheBatchLayReadyWhenTheStepAskedForIt) {
   Fixture f;
   StepLoop loop = f.world.MakeLoop(f.timer, f.sink, 1);
   f.timer.Start();
-  loop.Prime(0);  // one call: the fake then says 1
+  ASSERT_TRUE(loop.BeginEpoch(0).ok());  // asks for the batch: the fake then says 1
   ASSERT_TRUE(loop.Step(0).ok());
   EXPECT_THAT(f.sink.depths, ElementsAre(1));
 }
