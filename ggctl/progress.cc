@@ -255,13 +255,13 @@ std::vector<std::string> RenderFrame(const v1::Job& job, const FrameStyle& style
   const std::string bar = Bar(share, cells, style.utf8);
   const int width = cells + (style.utf8 ? 0 : 2);
   // The bar stands for as many characters as it has columns while lines are broken.
-  std::vector<std::string> rows = Flow(
-      absl::StrCat(std::string(static_cast<size_t>(width), '#'),
-                   absl::StrFormat("  %3.0f%%", std::floor(share * 100))),
-      {EpochText(p), StepText(p)}, columns);
-  rows[0] = Fit(
-      absl::StrCat(bar, rows[0].substr(std::min(rows[0].size(), static_cast<size_t>(width)))),
-      columns);
+  std::vector<std::string> rows =
+      Flow(absl::StrCat(std::string(static_cast<size_t>(width), '#'),
+                        absl::StrFormat("  %3.0f%%", std::floor(share * 100))),
+           {EpochText(p), StepText(p)}, columns);
+  rows[0] =
+      Fit(absl::StrCat(bar, rows[0].substr(std::min(rows[0].size(), static_cast<size_t>(width)))),
+          columns);
   for (std::string& row : rows) lines.push_back(std::move(row));
   for (std::string& row : Flow("", Facts(p), columns)) lines.push_back(std::move(row));
   // Why it ended is told once, by whoever reports the outcome.

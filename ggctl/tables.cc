@@ -95,8 +95,8 @@ Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
                                     ranked ? absl::StrFormat("%.0f", w.samples_per_second()) : ""};
     if (wide) {
       row.insert(row.end(), {Percent(w.comm_wait_ratio()), absl::StrCat(w.skipped_exchanges()),
-                             w.host(), absl::StrCat(w.pid()), HostPort(w.address()), OneWord(w.transport()),
-                             OneWord(w.device())});
+                             w.host(), absl::StrCat(w.pid()), HostPort(w.address()),
+                             OneWord(w.transport()), OneWord(w.device())});
     }
     row.push_back(Age(w.has_last_heartbeat(), w.last_heartbeat()));
     rows.push_back(std::move(row));

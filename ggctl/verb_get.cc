@@ -106,10 +106,11 @@ ExitCode GetWorkers(Session& session, const GetOptions& options) {
       std::vector<std::string> known;
       for (const v1::WorkerStatus& worker : *all) known.push_back(worker.worker_id());
       const std::string near = Nearest(name, known);
-      return session.Fail(ExitCode::kNotFound,
-                          absl::StrCat("worker \"", name, "\" not found",
-                                       near.empty() ? "; `ggctl get workers` lists them"
-                                                    : absl::StrCat("; did you mean \"", near, "\"?")));
+      return session.Fail(
+          ExitCode::kNotFound,
+          absl::StrCat("worker \"", name, "\" not found",
+                       near.empty() ? "; `ggctl get workers` lists them"
+                                    : absl::StrCat("; did you mean \"", near, "\"?")));
     }
     workers.push_back(*it);
   }

@@ -74,8 +74,8 @@ Action AddSubmit(CLI::App& app) {
     ExitCode code = ExitCode::kOk;
     std::vector<Override> overrides;
     if (!options->name.empty()) {
-      overrides.push_back({absl::StrCat("metadata.name=", options->name),
-                           absl::StrCat("--name ", options->name)});
+      overrides.push_back(
+          {absl::StrCat("metadata.name=", options->name), absl::StrCat("--name ", options->name)});
     }
     const std::optional<JobSpec> spec = LoadJob(session, options->input, overrides, &code);
     if (!spec.has_value()) return code;

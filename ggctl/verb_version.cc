@@ -18,9 +18,10 @@ Action AddVersion(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   app.add_flag("--client", options->client_only, "Do not ask the coordinator");
-  AddOutput(
-      app, &options->output,
-      {{"wide", "protocol versions and the coordinator's address and id too"}, kJsonForm, kYamlForm});
+  AddOutput(app, &options->output,
+            {{"wide", "protocol versions and the coordinator's address and id too"},
+             kJsonForm,
+             kYamlForm});
   return [options](Session& session) {
     const bool wide = options->output == "wide";
     nlohmann::ordered_json json = {

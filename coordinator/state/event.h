@@ -49,7 +49,7 @@ struct JobEnded {  // -> SUCCEEDED, FAILED, CANCELLED; ending.h fills in what th
   absl::StatusCode failure = absl::StatusCode::kOk;
   std::string note;  // one CamelCase word
   std::optional<JobResult> result;
-  Rank culprit = -1;  // -1 = none
+  Rank culprit = -1;               // -1 = none
   std::vector<MemberEnd> members;  // in rank order
   JobProgress progress;
   std::vector<JobNote> notes;  // all before the one of this event

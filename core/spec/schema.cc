@@ -50,8 +50,8 @@ absl::StatusOr<T> ParseInteger(absl::string_view text, absl::string_view wanted)
   if (magnitude.size() > 1 && magnitude[0] == '0' &&
       std::all_of(magnitude.begin(), magnitude.end(),
                   [](unsigned char c) { return absl::ascii_isdigit(c); })) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected ", wanted, ", got ", Quoted(text), "; write it without leading zeros"));
+    return absl::InvalidArgumentError(absl::StrCat("expected ", wanted, ", got ", Quoted(text),
+                                                   "; write it without leading zeros"));
   }
   T value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);

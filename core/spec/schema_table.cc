@@ -58,7 +58,8 @@ Field Float(Str path, Ref ref, Str unit, Range range, Str help) {
 const std::vector<Field>& FieldTable() {
   static const auto& table = *new std::vector<Field>{
       Text("metadata.name", GG_REF(name),
-           "Name of the job, unique among the coordinator's jobs that are not finished. A DNS label: "
+           "Name of the job, unique among the coordinator's jobs that are not finished. A DNS "
+           "label: "
            "lower-case letters, digits and '-', at most 63."),
       Map("metadata.labels", GG_REF(labels),
           "Free key-value pairs to find the job by: `ggctl get jobs -l team=vision`. They change "
@@ -113,7 +114,8 @@ const std::vector<Field>& FieldTable() {
       Choice(
           "spec.learning_rate.policy", GG_REF(learning_rate.policy),
           {"constant", "step", "poly", "cosine"},
-          "How the rate falls. constant: not. step: times `gamma` every `step_epochs`. poly: (1 - progress) to "
+          "How the rate falls. constant: not. step: times `gamma` every `step_epochs`. poly: (1 - "
+          "progress) to "
           "the power of `power`. cosine: half a cosine from the full rate to 0 at the last step."),
       Float("spec.learning_rate.gamma", GG_REF(learning_rate.gamma), "", Above(0, 10),
             "Factor on the rate at each drop. Used by step only."),
@@ -177,9 +179,10 @@ const std::vector<Field>& FieldTable() {
       Int("spec.workers.threads", GG_REF(workers.threads), "threads", From(0, 1024),
           "Compute threads of one worker. 0 = as many as the worker was started with: all CPUs it "
           "may use, in `ggctl local run` its share of them."),
-      Choice("spec.workers.device", GG_REF(workers.device), {"auto", "reference", "onednn"},
-             "What computes. auto: what the worker was started with, by default the fastest it has. "
-             "reference: plain loops, slow, for comparison. onednn: the oneDNN library."),
+      Choice(
+          "spec.workers.device", GG_REF(workers.device), {"auto", "reference", "onednn"},
+          "What computes. auto: what the worker was started with, by default the fastest it has. "
+          "reference: plain loops, slow, for comparison. onednn: the oneDNN library."),
       Choice("spec.workers.transport", GG_REF(workers.transport), {"auto", "grpc"},
              "What the exchange runs over. auto: any, the same for all workers of the job. grpc: "
              "HTTP/2 over TCP."),

@@ -340,8 +340,9 @@ class Reader {
     const Field* field = FindField(path);
     if (field == nullptr) return "";
     const std::string text = ValueToText(DefaultValue(*field));
-    return absl::StrCat(text.empty() || text == "{}" ? "" : absl::StrCat("the default is ", text, "; "),
-                        "`ggctl explain ", path, "` says more");
+    return absl::StrCat(
+        text.empty() || text == "{}" ? "" : absl::StrCat("the default is ", text, "; "),
+        "`ggctl explain ", path, "` says more");
   }
 
   JobFile Finish() {

@@ -38,8 +38,9 @@ absl::StatusOr<JobFileInput> ReadJobFile(const std::string& path) {
     return input;
   }
   if (path.empty()) {
-    return absl::InvalidArgumentError("-f: the name of the job file is empty; name a file, or - for "
-                                      "standard input");
+    return absl::InvalidArgumentError(
+        "-f: the name of the job file is empty; name a file, or - for "
+        "standard input");
   }
   input.name = path;
   const std::filesystem::path file(path);

@@ -181,14 +181,13 @@ TEST(Version, IsTheSameInEachForm) {
   EXPECT_THAT(Ggctl({"version", "--client", "-o", "yaml"}).out,
               HasSubstr("version: \"" + version + "\"\n"));
   EXPECT_THAT(Ggctl({"version", "--client"}).out, HasSubstr("client  " + version + "\n"));
-  EXPECT_THAT(Ggctl({"version", "--client", "-o", "wide"}).out,
-              HasSubstr(version + "  protocol "));
+  EXPECT_THAT(Ggctl({"version", "--client", "-o", "wide"}).out, HasSubstr(version + "  protocol "));
 }
 
 TEST(Submit, ADryRunOfTheClientNeedsNoCoordinator) {
-  const std::vector<std::string> submit = {
-      "submit",    "-f",     GG_EXAMPLES "/fashion-mlp.yaml", "--name", "other",
-      "--dry-run", "client", "--server",                      "127.0.0.1:1"};
+  const std::vector<std::string> submit = {"submit", "-f",       GG_EXAMPLES "/fashion-mlp.yaml",
+                                           "--name", "other",    "--dry-run",
+                                           "client", "--server", "127.0.0.1:1"};
   std::vector<std::string> as_json = submit;
   as_json.insert(as_json.end(), {"-o", "json"});
   EXPECT_EQ(Ggctl(submit).out, "job/other accepted (dry run)\n");
@@ -205,7 +204,8 @@ TEST(Explain, FieldsAreDataForPrograms) {
   EXPECT_EQ(one["items"][0]["path"], "spec.train.epochs");
   EXPECT_EQ(one["items"][0]["default"], 5);
   EXPECT_EQ(one["items"][0]["minimum"], 1);
-  const auto section = nlohmann::json::parse(Ggctl({"explain", "job.spec.train", "-o", "json"}).out);
+  const auto section =
+      nlohmann::json::parse(Ggctl({"explain", "job.spec.train", "-o", "json"}).out);
   EXPECT_GT(section["items"].size(), 1u);
   EXPECT_LT(section["items"].size(), all["items"].size());
 }

@@ -224,7 +224,8 @@ TEST_F(LocalRunTest, FoldersOfKilledRunsAreRemovedAndNoOthers) {
   EXPECT_FALSE(exists(left));
   for (const std::string& path : {(*living)->path(), kept_path, no_lock, link, other + "/lock"})
     EXPECT_TRUE(exists(path)) << path;
-  for (const std::string& path : {kept_path, no_lock, link, other}) std::filesystem::remove_all(path);
+  for (const std::string& path : {kept_path, no_lock, link, other})
+    std::filesystem::remove_all(path);
 }
 
 TEST_F(LocalRunTest, AnAbandonedFolderGoesWithTheNextRun) {
