@@ -8,6 +8,9 @@ import uuid
 from gg_cluster import BIN, PATIENCE, ClusterTest, processes_with
 from vt import TerminalProcess
 
+# A network on plain loops: some seconds of training on any machine, so that there are frames to see.
+SLOW_NETWORK = ("--set", "model.name=lenet", "--set", "workers.device=reference", "--set", "data.shape=[1,28,28]",
+                "--set", "data.test_samples=40")
 FACTS = ("loss ", "accuracy ", "samples/s", "exposed communication ", "ETA ")
 
 
@@ -36,7 +39,7 @@ class OnATerminal(ClusterTest):
         self.assertEqual(terminal.settings(), terminal.before)
 
     def test_the_block_is_drawn_in_place_and_the_summary_follows(self):
-        terminal = self.run_on_terminal(self.job(samples=8192, epochs=6), columns=120)
+        terminal = self.run_on_terminal(self.job(samples=384, epochs=2), 120, None, *SLOW_NETWORK)
         self.wait_for_progress(terminal)
         for fact in FACTS:
             self.assertIn(fact, terminal.screen.text())
@@ -94,22 +97,25 @@ class OnATerminal(ClusterTest):
         self.assertEqual(terminal.screen.row, len(terminal.screen.lines) - 1)
 
     def test_no_color_keeps_the_block_and_drops_the_colors(self):
-        terminal = self.run_on_terminal(self.job(samples=4096, epochs=4), env={"NO_COLOR": "1"})
+        terminal = self.run_on_terminal(self.long_job(), env={"NO_COLOR": "1"})
         self.wait_for_progress(terminal)
-        self.finish(terminal, 0)
+        terminal.press_ctrl_c()
+        self.finish(terminal, 130)
         self.assertNotRegex(terminal.raw, r"\x1b\[[0-9;]*m")
         self.assertIn("\x1b[", terminal.raw)
 
     def test_a_dumb_terminal_gets_plain_lines(self):
-        terminal = self.run_on_terminal(self.job(samples=4096, epochs=4), env={"TERM": "dumb"})
-        self.finish(terminal, 0)
+        terminal = self.run_on_terminal(self.long_job(), env={"TERM": "dumb"})
+        terminal.wait_for(lambda: "long: Running" in terminal.raw, "a plain line", 60 * PATIENCE)
+        terminal.press_ctrl_c()
+        self.finish(terminal, 130)
         self.assertNotIn("\x1b", terminal.raw)
-        self.assertIn("small: Running", terminal.raw)
 
     def test_another_locale_gets_ascii(self):
-        terminal = self.run_on_terminal(self.job(samples=4096, epochs=4), env={"LC_ALL": "C"})
+        terminal = self.run_on_terminal(self.long_job(), env={"LC_ALL": "C"})
         self.wait_for_progress(terminal)
-        self.finish(terminal, 0)
+        terminal.press_ctrl_c()
+        self.finish(terminal, 130)
         self.assertTrue(terminal.raw.isascii())
         self.assertRegex(terminal.raw, r"\[#*\.*\]  +\d+%")
 
