@@ -58,10 +58,32 @@ class Kills(ClusterTest):
         os.kill(run.process.pid, signal.SIGKILL)
         run.finish(5)
 
+    def test_the_next_run_removes_what_a_killed_one_left(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        env = {"TMPDIR": str(temporary)}
+        run = self.start("local", "run", "-f", self.long_job(), "--workers", 1, env=env)
+        run.wait_until_training(1)
+        left, = temporary.iterdir()
+        other = self.start("local", "run", "-f", self.long_job(), "--workers", 1, env=env)
+        other.wait_until_training(1)
+        self.assertTrue(left.exists())  # its owner lives
+        living, = set(temporary.iterdir()) - {left}
+        os.kill(run.process.pid, signal.SIGKILL)
+        run.finish(5)
+        self.assertTrue(left.exists())
+        self.result("-f", self.job(), "--workers", 1, env=env)
+        self.assertEqual(list(temporary.iterdir()), [living])
+        os.kill(other.process.pid, signal.SIGTERM)
+        self.assertEqual(other.finish(BOUND), 130, other.stderr())
+        self.assertEqual(list(temporary.iterdir()), [])
+
     def test_interrupt_stops_everything(self):
-        run, _ = self.run_long(2)
-        os.kill(run.process.pid, signal.SIGINT)
-        self.assertEqual(run.finish(BOUND), 130, run.stderr())
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(how=how):
+                run, _ = self.run_long(2)
+                os.kill(run.process.pid, how)
+                self.assertEqual(run.finish(BOUND), 130, run.stderr())
 
     def test_failed_job_still_prints_its_json(self):
         run, pids = self.run_long(2, "-o", "json")
@@ -115,6 +137,36 @@ class Frozen(ClusterTest):
         self.assertEqual(len(result["replica_accuracy"]), 3)
         self.assertLess(max(result["replica_accuracy"]) - min(result["replica_accuracy"]), 0.1, result)
         self.assertLess(result["consensus_distance"], 0.1, result)
+
+
+class KillsByState(ClusterTest):
+    """The same before the first step and after the last."""
+
+    LOADS_LONG = ("--set", "data.train_samples=4000000")
+    SCORES_LONG = ("--set", "model.name=lenet", "--set", "workers.device=reference", "--set", "data.shape=[1,28,28]",
+                   "--set", "data.train_samples=64", "--set", "train.epochs=1", "--set", "data.test_samples=50000",
+                   "--set", "train.evaluate_every_epochs=0")
+
+    def killed_in(self, state, program, settings):
+        run = self.start("local", "run", "-f", self.long_job(), "--workers", 2, *settings)
+        run.wait_for(lambda: f"long: {state}" in run.stderr(), f"state {state}")
+        victim = run.children(program)[-1]
+        os.kill(victim, signal.SIGKILL)
+        code = run.finish(BOUND)
+        self.assertIn(f"pid {victim}", run.stderr())
+        return code
+
+    def test_worker_while_starting(self):
+        self.assertEqual(self.killed_in("Starting", "gg-worker", self.LOADS_LONG), 8)
+
+    def test_coordinator_while_starting(self):
+        self.assertEqual(self.killed_in("Starting", "gg-coordinator", self.LOADS_LONG), 7)
+
+    def test_worker_while_completing(self):
+        self.assertEqual(self.killed_in("Completing", "gg-worker", self.SCORES_LONG), 8)
+
+    def test_coordinator_while_completing(self):
+        self.assertEqual(self.killed_in("Completing", "gg-coordinator", self.SCORES_LONG), 7)
 
 
 class Environment(ClusterTest):
