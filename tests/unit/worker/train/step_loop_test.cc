@@ -56,7 +56,9 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
     Called(absl::StrCat("Next", step), Ms(2));
     return Batch{x, labels, slots};
   }
-  int QueueDepth() override { return absl::StartsWith(calls.back(), "StartNext") ? 1 : 0; }
+  int QueueDepth() override {
+    return !calls.empty() && absl::StartsWith(calls.back(), "StartNext") ? 1 : 0;
+  }
 
   // SampleRing
   absl::Status Begin(absl::Span<const int64_t> used) override {
