@@ -22,8 +22,11 @@ namespace v1 = gossipgrad::v1;
 
 namespace {
 
-// How long the second try waits for a connection that was refused or lost.
-constexpr absl::Duration kReconnect = absl::Seconds(1);
+// How long the second try waits for a connection that was refused or lost: a coordinator that was
+// started a moment ago is there by then.
+constexpr absl::Duration kReconnect = absl::Seconds(2);
+constexpr absl::Duration kReconnectSlice = absl::Milliseconds(100);
+constexpr int kFirstReconnectMs = 100;
 constexpr int kMaxMessageBytes = 64 << 20;  // a list of many jobs
 
 // Whether the server ended the call, rather than the connection to it. Nothing else that the client
@@ -47,9 +50,11 @@ JobClient::JobClient(const std::string& server, absl::Duration timeout)
   // A proxy for the web must not be asked for a cluster's own address.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  stub_ = v1::JobService::NewStub(
-      grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments));
+  channel_ = grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  stub_ = v1::JobService::NewStub(channel_);
 }
 
 JobClient::RunningCall::RunningCall(JobClient* client, grpc::ClientContext* context)
@@ -138,12 +143,25 @@ absl::Status JobClient::Call(grpc::Status (v1::JobService::Stub::*method)(grpc::
     first = CallOnce(method, &context, request, response);
     if (!absl::IsUnavailable(first)) return first;
   }
+  // The wait for a connection has its own bound, the answer has the whole of the timeout: a submit
+  // that was taken must not be called a failure because its commit took a moment.
+  if (!WaitForConnection(std::min(deadline, absl::Now() + kReconnect))) return first;
   grpc::ClientContext context;
-  context.set_wait_for_ready(true);
-  context.set_deadline(absl::ToChronoTime(std::min(deadline, absl::Now() + kReconnect)));
-  const absl::Status second = CallOnce(method, &context, request, response);
-  // "did not answer in time" would hide that nobody listens.
-  return absl::IsDeadlineExceeded(second) ? first : second;
+  context.set_deadline(absl::ToChronoTime(deadline));
+  return CallOnce(method, &context, request, response);
+}
+
+bool JobClient::WaitForConnection(absl::Time deadline) {
+  while (true) {
+    {
+      MutexLock lock(&mu_);
+      if (shut_down_) return false;
+    }
+    const absl::Time now = absl::Now();
+    if (now >= deadline) return false;
+    if (channel_->WaitForConnected(absl::ToChronoTime(std::min(deadline, now + kReconnectSlice))))
+      return true;
+  }
 }
 
 absl::StatusOr<v1::Job> JobClient::Submit(const JobSpec& spec, const std::string& request_id,

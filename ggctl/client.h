@@ -5,6 +5,8 @@
 #ifndef GOSSIPGRAD_GGCTL_CLIENT_H_
 #define GOSSIPGRAD_GGCTL_CLIENT_H_
 
+#include <grpcpp/channel.h>
+
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -70,8 +72,12 @@ class JobClient {
                             grpc::ClientContext*, const Request&, Response*),
                         grpc::ClientContext* context, const Request& request, Response* response);
 
+  // Whether a connection stands before `deadline`, or before Shutdown().
+  bool WaitForConnection(absl::Time deadline);
+
   const std::string server_;
   const absl::Duration timeout_;
+  std::shared_ptr<grpc::Channel> channel_;
   Mutex mu_;
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   std::unordered_set<grpc::ClientContext*> running_ ABSL_GUARDED_BY(mu_);

@@ -44,6 +44,7 @@ ExitCode ExitCodeOf(const v1::Job& job) {
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kPermissionDenied:
       return ExitCode::kUsage;
     default:
       return ExitCode::kJobFailed;

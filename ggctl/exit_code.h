@@ -13,7 +13,8 @@ namespace gg {
 enum class ExitCode {
   kOk = 0,
   kGeneral = 1,
-  kUsage = 2,  // command line, job file or data files
+  kUsage = 2,      // command line, job file or data files
+  kUnchanged = 3,  // --error-unchanged, and nothing was to do
   kNotFound = 4,
   kConflict = 5,  // exists already, or not possible in this state
   kDenied = 6,

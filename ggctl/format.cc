@@ -86,6 +86,39 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
+bool NaturalLess(absl::string_view a, absl::string_view b) {
+  const auto digits = [](absl::string_view s) {
+    size_t n = 0;
+    while (n < s.size() && absl::ascii_isdigit(static_cast<unsigned char>(s[n]))) ++n;
+    return n;
+  };
+  const absl::string_view first = a, second = b;
+  while (!a.empty() && !b.empty()) {
+    const size_t na = digits(a), nb = digits(b);
+    if (na == 0 || nb == 0) {
+      if (a[0] != b[0]) return a[0] < b[0];
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+      continue;
+    }
+    absl::string_view x = a.substr(0, na), y = b.substr(0, nb);
+    a.remove_prefix(na);
+    b.remove_prefix(nb);
+    while (x.size() > 1 && x[0] == '0') x.remove_prefix(1);
+    while (y.size() > 1 && y[0] == '0') y.remove_prefix(1);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  // "w1" and "w01" count as equal up to here and still need an order.
+  return a.empty() && b.empty() ? first < second : a.size() < b.size();
+}
+
+std::string BareName(const std::string& given) {
+  absl::string_view name = given;
+  if (!absl::ConsumePrefix(&name, "job/")) absl::ConsumePrefix(&name, "jobs/");
+  return std::string(name);
+}
+
 bool ParseTimeout(const std::string& text, absl::Duration* out) {
   double seconds = 0;
   if (absl::SimpleAtod(text, &seconds)) {

@@ -41,6 +41,12 @@ bool ParseTimeout(const std::string& text, absl::Duration* out);
 // characters in a cell '?'. The first row is the head.
 std::string Table(const std::vector<std::vector<std::string>>& rows);
 
+// Numbers inside names count as numbers: "worker-2" before "worker-10".
+bool NaturalLess(absl::string_view a, absl::string_view b);
+
+// The name in "job/NAME", the form that verbs print, or `given` as it is.
+std::string BareName(const std::string& given);
+
 // `text` broken at spaces to lines of at most `width` characters, each after `indent` spaces.
 std::string Wrapped(absl::string_view text, int indent, int width);
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -15,14 +16,22 @@ void AddJobInput(CLI::App& app, JobInput* input) {
 }
 
 std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
-                               const std::vector<Override>& more, ExitCode* code) {
+                               const std::vector<Override>& more, ExitCode* code,
+                               std::vector<Problem>* problems) {
   auto text = ReadJobFile(input.file);
   if (!text.ok()) {
     // A file that is not there is a mistake of the command line, not a missing job.
     *code = absl::IsPermissionDenied(text.status()) ? ExitCode::kDenied
             : absl::IsUnavailable(text.status())    ? ExitCode::kGeneral
                                                     : ExitCode::kUsage;
-    session.Fail(*code, std::string(text.status().message()));
+    const std::string message(text.status().message());
+    session.Fail(*code, message);
+    if (problems != nullptr) {
+      Problem problem;
+      problem.source = input.file;
+      problem.message = message;
+      problems->push_back(std::move(problem));
+    }
     return std::nullopt;
   }
   for (const std::string& set : input.sets)
@@ -30,10 +39,11 @@ std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
   text->overrides.insert(text->overrides.end(), more.begin(), more.end());
   JobFile file = ParseJobFile(*text);
   const bool color = session.err_terminal.color;
-  for (const std::vector<Problem>* problems : {&file.errors, &file.warnings}) {
-    for (size_t i = 0; i < std::min(problems->size(), kMostProblemsShown); ++i)
-      *session.err << FormatProblem((*problems)[i], file.text, color);
-    session.HintMore(problems->size());
+  for (const std::vector<Problem>* found : {&file.errors, &file.warnings}) {
+    for (size_t i = 0; i < std::min(found->size(), kMostProblemsShown); ++i)
+      *session.err << FormatProblem((*found)[i], file.text, color);
+    session.HintMore(found->size());
+    if (problems != nullptr) problems->insert(problems->end(), found->begin(), found->end());
   }
   *session.err << std::flush;
   if (file.ok()) return std::move(file.spec);

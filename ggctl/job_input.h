@@ -12,6 +12,7 @@
 #include "core/spec/job_spec.h"
 #include "ggctl/exit_code.h"
 #include "ggctl/jobfile/job_file.h"
+#include "ggctl/jobfile/problem.h"
 #include "ggctl/session.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
@@ -29,9 +30,11 @@ struct JobInput {
 void AddJobInput(CLI::App& app, JobInput* input);
 
 // The job, or nothing when it has errors; those and all warnings were shown, and `*code` (kUsage,
-// kDenied) says what to end with. `more` are overrides of other options and come last.
+// kDenied) says what to end with. `more` are overrides of other options and come last. `problems`
+// (may be null) receives all that was found, errors first.
 std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
-                               const std::vector<Override>& more, ExitCode* code);
+                               const std::vector<Override>& more, ExitCode* code,
+                               std::vector<Problem>* problems = nullptr);
 
 }  // namespace gg
 

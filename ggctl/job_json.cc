@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggctl/job_json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -70,9 +72,17 @@ Json ResultToJson(const v1::JobResult& r) {
           {"phase_seconds", PhasesToJson(r)}};
 }
 
+// With one decimal, as far as the slowest worker is; null while the number of steps is not known.
+Json ProgressPercent(const v1::JobProgress& p) {
+  if (p.total_steps() == 0) return nullptr;
+  const double share = static_cast<double>(p.step()) / static_cast<double>(p.total_steps());
+  return std::floor(std::min(share, 1.0) * 1000) / 10;
+}
+
 Json ProgressToJson(const v1::JobProgress& p) {
   return {{"step", p.step()},
           {"total_steps", p.total_steps() == 0 ? Json(nullptr) : Json(p.total_steps())},
+          {"percent", ProgressPercent(p)},
           {"epoch", Number(p.epoch())},
           {"total_epochs", p.total_epochs()},
           {"loss", Number(p.loss())},
@@ -150,6 +160,22 @@ Json JobToJson(const v1::Job& job) {
 
 Json ListToJson(const char* kind, std::vector<Json> items) {
   return {{"apiVersion", kApiVersion}, {"kind", kind}, {"items", Json(std::move(items))}};
+}
+
+Json ProblemsToJson(const std::vector<Problem>& problems) {
+  const auto text = [](const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); };
+  std::vector<Json> items;
+  for (const Problem& p : problems) {
+    const bool placed = p.position.line > 0;
+    items.push_back({{"severity", p.severity == Severity::kError ? "error" : "warning"},
+                     {"source", p.source},
+                     {"line", placed ? Json(p.position.line) : Json(nullptr)},
+                     {"column", placed ? Json(p.position.column) : Json(nullptr)},
+                     {"field", text(p.path)},
+                     {"message", p.message},
+                     {"suggestion", text(p.suggestion)}});
+  }
+  return ListToJson("ProblemList", std::move(items));
 }
 
 Json OutcomeToJson(const RunOutcome& outcome) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ggctl/jobfile/problem.h"
 #include "gossipgrad/v1/job.pb.h"
 
 namespace gg {
@@ -21,6 +22,10 @@ nlohmann::ordered_json WorkerToJson(const gossipgrad::v1::WorkerStatus& worker);
 
 // {"apiVersion", "kind", "items"}
 nlohmann::ordered_json ListToJson(const char* kind, std::vector<nlohmann::ordered_json> items);
+
+// {"apiVersion", "kind": "ProblemList", "items": [{severity, source, line, column, field, message,
+// suggestion}]}
+nlohmann::ordered_json ProblemsToJson(const std::vector<Problem>& problems);
 
 // What `local run -o json` prints: the outcome flat, in one object.
 struct RunOutcome {

@@ -16,6 +16,7 @@
 #include "ggctl/format.h"
 #include "ggctl/job_follower.h"
 #include "ggctl/job_json.h"
+#include "ggctl/output.h"
 #include "ggctl/progress.h"
 
 namespace gg {
@@ -221,10 +222,8 @@ class Run {
   }
 
   void Print(ExitCode code) {
-    if (options_.json) {
-      *session_.out << OutcomeToJson(outcome_).dump(
-                           2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                    << std::endl;
+    if (IsDocument(options_.output)) {
+      WriteDocument(session_, OutcomeToJson(outcome_), options_.output);
     } else if (code == ExitCode::kOk) {
       session_.Print(Summary(outcome_.job));
     }

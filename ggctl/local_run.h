@@ -19,7 +19,7 @@ struct LocalRunOptions {
   std::string bin_folder;
   std::string log_folder;
   bool keep_logs = false;
-  bool json = false;  // the outcome as one JSON object on standard output, else a short table
+  std::string output;  // "json" or "yaml": the outcome as one document, else a short table
 };
 
 // `spec` is valid and has workers.min == workers.max.

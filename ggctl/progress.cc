@@ -87,6 +87,32 @@ std::string StepText(const v1::JobProgress& p) {
                       p.total_steps() > 0 ? absl::StrCat("/", p.total_steps()) : "");
 }
 
+std::vector<std::string> Facts(const v1::JobProgress& p) {
+  return {absl::StrFormat("loss %.4f", p.loss()), absl::StrCat("test accuracy ", Accuracy(p)),
+          absl::StrCat(Thousands(p.samples_per_second()), " samples/s"),
+          absl::StrCat("exposed communication ", Percent(p.comm_wait_ratio())),
+          absl::StrCat("ETA ", Eta(p))};
+}
+
+// `first` and `facts`, plain ASCII, on as few lines as hold them: a narrow terminal shows all of
+// them too.
+std::vector<std::string> Flow(const std::string& first, const std::vector<std::string>& facts,
+                              int columns) {
+  std::vector<std::string> lines = {first};
+  for (const std::string& fact : facts) {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = fact;
+    } else if (static_cast<int>(line.size() + 2 + fact.size()) <= columns) {
+      absl::StrAppend(&line, "  ", fact);
+    } else {
+      lines.push_back(fact);
+    }
+  }
+  for (std::string& line : lines) line = Fit(line, columns);
+  return lines;
+}
+
 const char* StateColor(v1::JobState state) {
   switch (state) {
     case v1::JOB_STATE_SUCCEEDED:
@@ -226,12 +252,18 @@ std::vector<std::string> RenderFrame(const v1::Job& job, const FrameStyle& style
       absl::StrCat("  ", absl::StrFormat("%3.0f%%", std::floor(share * 100)), "  ", EpochText(p),
                    "  ", StepText(p));
   const int cells = std::clamp(columns - static_cast<int>(numbers.size()) - 2, 4, 40);
-  lines.push_back(Fit(absl::StrCat(Bar(share, cells, style.utf8), numbers), columns));
-  lines.push_back(Fit(
-      absl::StrFormat("loss %.4f  test accuracy %s  %s samples/s  exposed communication %s  ETA %s",
-                      p.loss(), Accuracy(p), Thousands(p.samples_per_second()),
-                      Percent(p.comm_wait_ratio()), Eta(p)),
-      columns));
+  const std::string bar = Bar(share, cells, style.utf8);
+  const int width = cells + (style.utf8 ? 0 : 2);
+  // The bar stands for as many characters as it has columns while lines are broken.
+  std::vector<std::string> rows =
+      Flow(absl::StrCat(std::string(static_cast<size_t>(width), '#'),
+                        absl::StrFormat("  %3.0f%%", std::floor(share * 100))),
+           {EpochText(p), StepText(p)}, columns);
+  rows[0] =
+      Fit(absl::StrCat(bar, rows[0].substr(std::min(rows[0].size(), static_cast<size_t>(width)))),
+          columns);
+  for (std::string& row : rows) lines.push_back(std::move(row));
+  for (std::string& row : Flow("", Facts(p), columns)) lines.push_back(std::move(row));
   // Why it ended is told once, by whoever reports the outcome.
   if (!job.reason().empty() && !IsFinal(job.state())) {
     lines.push_back(Fit(job.reason(), columns));
@@ -243,12 +275,8 @@ std::string RenderLine(const v1::Job& job) {
   const v1::JobProgress& p = job.progress();
   std::string line = absl::StrCat(job.spec().name(), ": ", StateName(job.state()));
   if (Trains(job.state()) && p.step() > 0) {
-    absl::StrAppend(
-        &line, "  ", EpochText(p), "  ", StepText(p),
-        absl::StrFormat(
-            "  loss %.4f  test accuracy %s  %s samples/s  exposed communication %s  ETA %s",
-            p.loss(), Accuracy(p), Thousands(p.samples_per_second()), Percent(p.comm_wait_ratio()),
-            Eta(p)));
+    absl::StrAppend(&line, "  ", EpochText(p), "  ", StepText(p), "  ",
+                    absl::StrJoin(Facts(p), "  "));
   }
   if (!job.reason().empty() && !IsFinal(job.state())) absl::StrAppend(&line, "  ", job.reason());
   return Fit(line, 1000);

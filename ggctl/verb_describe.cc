@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "ggctl/follow.h"
 #include "ggctl/format.h"
 #include "ggctl/job_json.h"
 #include "ggctl/jobfile/spec_writer.h"
 #include "ggctl/jobfile/text.h"
+#include "ggctl/output.h"
 #include "ggctl/progress.h"
+#include "ggctl/tables.h"
 #include "ggctl/verb.h"
 #include "proto/codec/job_spec_codec.h"
 
@@ -35,7 +36,7 @@ std::string OrNone(const std::string& text) {
   return text.empty() ? "<none>" : Printable(text);
 }
 
-std::string Describe(const v1::Job& job) {
+std::string Describe(const v1::Job& job, bool wide) {
   std::string out = absl::StrCat(
       "Name:      ", OrNone(job.spec().name()), "\nId:        ", OrNone(job.id()),
       "\nState:     ", StateName(job.state()), "\nReason:    ", OrNone(job.reason()),
@@ -46,6 +47,8 @@ std::string Describe(const v1::Job& job) {
   absl::StrAppend(&out, "Spec:\n", Indented(JsonToYaml(SpecToJson(FromProto(job.spec())))));
 
   if (job.has_result()) absl::StrAppend(&out, "Result:\n", Indented(Summary(job)));
+  if (wide && job.result().phase_seconds_size() > 0)
+    absl::StrAppend(&out, "Time by phase:\n", Indented(Table(PhaseTable(job.result()))));
   if (job.conditions_size() > 0) {
     std::vector<std::vector<std::string>> rows = {{"TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"}};
     for (const v1::Condition& c : job.conditions()) {
@@ -55,16 +58,7 @@ std::string Describe(const v1::Job& job) {
     absl::StrAppend(&out, "Conditions:\n", Indented(Table(rows)));
   }
   if (job.workers_size() > 0) {
-    std::vector<std::vector<std::string>> rows = {{"RANK", "NAME", "STATE", "STEP", "LOSS",
-                                                   "SAMPLES/S", "EXPOSED", "SKIPPED", "TRANSPORT",
-                                                   "REASON"}};
-    for (const v1::WorkerStatus& w : job.workers()) {
-      rows.push_back({w.rank() < 0 ? "" : absl::StrCat(w.rank()), w.worker_id(), w.state(),
-                      absl::StrCat(w.step()), absl::StrFormat("%.4f", w.loss()),
-                      absl::StrFormat("%.0f", w.samples_per_second()), Percent(w.comm_wait_ratio()),
-                      absl::StrCat(w.skipped_exchanges()), w.transport(), w.reason()});
-    }
-    absl::StrAppend(&out, "Workers:\n", Indented(Table(rows)));
+    absl::StrAppend(&out, "Workers:\n", Indented(Table(MemberTable(job, wide))));
   }
   if (job.events_size() > 0) {
     std::vector<std::vector<std::string>> rows = {{"TIME", "TYPE", "REASON", "WORKER", "MESSAGE"}};
@@ -83,26 +77,30 @@ Action AddDescribe(CLI::App& app) {
     std::string kind, name, output;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("kind", options->kind, "job")->required();
-  app.add_option("name", options->name, "Name or id of the job")->required();
-  app.add_option("-o,--output", options->output, "json or yaml")
-      ->check(CLI::IsMember({"json", "yaml"}));
+  app.add_option("kind", options->kind, "job, or job/NAME in one word")->required();
+  app.add_option("name", options->name, "Name or id of the job");
+  AddOutput(app, &options->output,
+            {{"wide", "more of each worker, and the time by phase"}, kJsonForm, kYamlForm});
   return [options](Session& session) {
-    if (options->kind != "job" && options->kind != "jobs") {
+    std::string kind = options->kind, name = options->name;
+    if (const size_t slash = kind.find('/'); slash != std::string::npos && name.empty()) {
+      name = kind.substr(slash + 1);
+      kind.resize(slash);
+    }
+    if (kind != "job" && kind != "jobs") {
       return session.Fail(ExitCode::kUsage,
-                          absl::StrCat("cannot describe \"", options->kind, "\"; known: job"));
+                          absl::StrCat("cannot describe \"", kind, "\"; known: job"));
     }
+    if (name.empty())
+      return session.Fail(ExitCode::kUsage, "name the job: `ggctl describe job NAME`");
     JobClient client = session.Client();
-    const auto job = client.Get(options->name);
-    if (!job.ok()) return session.FailForJob(&client, options->name, job.status());
-    if (options->output == "json") {
-      *session.out << JobToJson(*job).dump(2) << "\n";
-    } else if (options->output == "yaml") {
-      *session.out << JsonToYaml(JobToJson(*job));
+    const auto job = client.Get(BareName(name));
+    if (!job.ok()) return session.FailForJob(&client, BareName(name), job.status());
+    if (IsDocument(options->output)) {
+      WriteDocument(session, JobToJson(*job), options->output);
     } else {
-      session.Print(Describe(*job));
+      session.Print(Describe(*job, options->output == "wide"));
     }
-    *session.out << std::flush;
     return ExitCode::kOk;
   };
 }

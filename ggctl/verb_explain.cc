@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -10,7 +12,10 @@
 #include "core/spec/schema.h"
 #include "core/spec/suggest.h"
 #include "ggctl/format.h"
+#include "ggctl/job_json.h"
 #include "ggctl/jobfile/job_file.h"
+#include "ggctl/jobfile/spec_writer.h"
+#include "ggctl/output.h"
 #include "ggctl/verb.h"
 
 namespace gg {
@@ -125,19 +130,48 @@ std::string Markdown() {
   return out;
 }
 
-std::string ExplainPath(absl::string_view path, bool recursive, bool* found) {
-  *found = true;
+// The path as the table has it: without "job." in front, with "spec.".
+std::string FullPath(absl::string_view path) {
   absl::ConsumePrefix(&path, "job");
   absl::ConsumePrefix(&path, ".");
-  if (path.empty()) return ExplainSection("", "A training job.", recursive);
-  for (const std::string& full : {std::string(path), absl::StrCat("spec.", path)}) {
-    if (const Field* field = FindField(full); field != nullptr) return ExplainField(*field);
-    if (const Section* section = FindSection(full); section != nullptr) {
-      return ExplainSection(section->path, section->help, recursive);
-    }
-  }
-  *found = false;
+  const std::string with_spec = absl::StrCat("spec.", path);
+  return FindField(with_spec) != nullptr || FindSection(with_spec) != nullptr ? with_spec
+                                                                              : std::string(path);
+}
+
+// "" when there is no such field or section.
+std::string ExplainPath(const std::string& path, bool recursive) {
+  const std::string full = FullPath(path);
+  if (full.empty()) return ExplainSection("", "A training job.", recursive);
+  if (const Field* field = FindField(full); field != nullptr) return ExplainField(*field);
+  if (const Section* section = FindSection(full); section != nullptr)
+    return ExplainSection(section->path, section->help, recursive);
   return "";
+}
+
+nlohmann::ordered_json FieldsToJson(const std::string& path) {
+  using Json = nlohmann::ordered_json;
+  const std::string full = FullPath(path);
+  const auto bound = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  std::vector<Json> items;
+  for (const Field& field : Fields()) {
+    if (!full.empty() && field.path != full &&
+        !absl::StartsWith(field.path, absl::StrCat(full, ".")))
+      continue;
+    Json values = Json::array();
+    for (const absl::string_view choice : field.choices) values.push_back(std::string(choice));
+    items.push_back({{"path", std::string(field.path)},
+                     {"type", std::string(FieldTypeName(field.type))},
+                     {"unit", field.unit.empty() ? Json(nullptr) : Json(std::string(field.unit))},
+                     {"values", field.choices.empty() ? Json(nullptr) : std::move(values)},
+                     {"minimum", bound(field.range.min)},
+                     {"exclusive_minimum", field.range.min_open},
+                     {"maximum", bound(field.range.max)},
+                     {"exclusive_maximum", field.range.max_open},
+                     {"default", ValueToJson(DefaultValue(field))},
+                     {"description", std::string(field.help)}});
+  }
+  return ListToJson("FieldList", std::move(items));
 }
 
 std::string NearestPath(const std::string& path) {
@@ -159,8 +193,11 @@ Action AddExplain(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("path", options->path, "Field or section, for example spec.exchange");
   app.add_flag("--all,--recursive", options->all, "All fields below, not only the next level");
-  app.add_option("-o,--output", options->output, "markdown: the whole reference as a document")
-      ->check(CLI::IsMember({"text", "markdown"}));
+  AddOutput(app, &options->output,
+            {{"text", "for people, the default"},
+             {"markdown", "the whole reference as a document"},
+             {"json", "all fields at and below PATH, as one JSON document"},
+             kYamlForm});
   return [options](Session& session) {
     if (options->output == "markdown") {
       if (!options->path.empty())
@@ -169,9 +206,15 @@ Action AddExplain(CLI::App& app) {
       *session.out << Markdown() << std::flush;
       return ExitCode::kOk;
     }
-    bool found = false;
-    const std::string text = ExplainPath(options->path, options->all, &found);
-    if (!found) {
+    if (IsDocument(options->output)) {
+      const nlohmann::ordered_json list = FieldsToJson(options->path);
+      if (!list["items"].empty()) {
+        WriteDocument(session, list, options->output);
+        return ExitCode::kOk;
+      }
+    }
+    const std::string text = ExplainPath(options->path, options->all);
+    if (text.empty()) {
       const std::string near = NearestPath(options->path);
       return session.Fail(
           ExitCode::kUsage,

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "ggctl/job_input.h"
 #include "ggctl/local_run.h"
+#include "ggctl/output.h"
 #include "ggctl/verb.h"
 
 namespace gg {
@@ -20,15 +21,13 @@ Action AddLocalRun(CLI::App& app) {
     JobInput input;
     std::optional<int64_t> workers;
     LocalRunOptions run;
-    std::string output;
   };
   auto options = std::make_shared<Options>();
   AddJobInput(app, &options->input);
   app.add_option(
       "--workers", options->workers,
       "Number of workers; sets workers.min and workers.max, which --set must not name then");
-  app.add_option("-o,--output", options->output, "json: one object on standard output")
-      ->check(CLI::IsMember({"json"}));
+  AddOutput(app, &options->run.output, {{"json", "the outcome as one JSON object"}, kYamlForm});
   app.add_option("--bin-dir", options->run.bin_folder,
                  "Folder of gg-coordinator and gg-worker; default: that of ggctl");
   app.add_option("--log-dir", options->run.log_folder,
@@ -56,7 +55,6 @@ Action AddLocalRun(CLI::App& app) {
     if (!spec.has_value()) return code;
     // All workers are here; fewer would only leave processes idle.
     spec->workers.min = spec->workers.max;
-    options->run.json = options->output == "json";
     return LocalRun(session, *spec, options->run);
   };
 }

@@ -9,15 +9,37 @@
 #include "ggctl/format.h"
 #include "ggctl/job_input.h"
 #include "ggctl/job_json.h"
+#include "ggctl/jobfile/spec_writer.h"
+#include "ggctl/output.h"
 #include "ggctl/verb.h"
 
 namespace gg {
+
+namespace {
+
+ExitCode DryRun(Session& session, const JobSpec& spec, const std::string& where,
+                const std::string& output) {
+  if (where == "server") {
+    const auto job = session.Client().Submit(spec, NewRequestId(), /*validate_only=*/true);
+    if (!job.ok()) return session.Fail(job.status());
+  }
+  if (IsDocument(output)) {
+    WriteDocument(session, JobFileJson(spec), output);
+  } else {
+    *session.out << "job/" << spec.name << (output == "name" ? "" : " accepted (dry run)")
+                 << std::endl;
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
 
 Action AddSubmit(CLI::App& app) {
   struct Options {
     JobInput input;
     bool watch = false, wait = false;
     std::string timeout = "0";
+    std::string name;
     std::string dry_run;
     std::string output;
   };
@@ -30,11 +52,15 @@ Action AddSubmit(CLI::App& app) {
                  "How long --watch and --wait wait at most: seconds, or a time such as 1h30m; 0 = "
                  "for ever")
       ->capture_default_str();
+  app.add_option("--name", options->name, "Name of the job instead of that in the file");
   app.add_option("--dry-run", options->dry_run,
-                 "server: the coordinator checks the job and keeps nothing")
-      ->check(CLI::IsMember({"server"}));
-  app.add_option("-o,--output", options->output, "name or json")
-      ->check(CLI::IsMember({"name", "json"}));
+                 "client: check the file and send nothing; server: the coordinator checks the job "
+                 "too and keeps nothing")
+      ->check(CLI::IsMember({"client", "server"}));
+  AddOutput(app, &options->output,
+            {{"name", "job/NAME"},
+             {"json", "the job, with --watch and --wait as last seen, as one JSON document"},
+             kYamlForm});
   return [options](Session& session) {
     FollowOptions follow_options;
     follow_options.progress = options->watch;
@@ -46,33 +72,38 @@ Action AddSubmit(CLI::App& app) {
     }
     if (timeout > absl::ZeroDuration()) follow_options.timeout = timeout;
     ExitCode code = ExitCode::kOk;
-    const std::optional<JobSpec> spec = LoadJob(session, options->input, {}, &code);
+    std::vector<Override> overrides;
+    if (!options->name.empty()) {
+      overrides.push_back(
+          {absl::StrCat("metadata.name=", options->name), absl::StrCat("--name ", options->name)});
+    }
+    const std::optional<JobSpec> spec = LoadJob(session, options->input, overrides, &code);
     if (!spec.has_value()) return code;
+    const std::string& output = options->output;
+    if (!options->dry_run.empty()) return DryRun(session, *spec, options->dry_run, output);
     const bool follow = options->watch || options->wait;
     std::optional<Signals> signals;  // before gRPC makes threads
     if (follow) signals.emplace();
     JobClient client = session.Client();
-    const bool dry_run = !options->dry_run.empty();
-    auto job = client.Submit(*spec, NewRequestId(), dry_run);
-    if (!job.ok()) return session.Fail(job.status());
-    if (dry_run) {
-      *session.out << "job/" << spec->name << " accepted (dry run)" << std::endl;
-      return ExitCode::kOk;
+    auto job = client.Submit(*spec, NewRequestId(), /*validate_only=*/false);
+    if (!job.ok()) {
+      code = session.Fail(job.status());
+      if (absl::IsDeadlineExceeded(job.status()))
+        session.Hint("the job may have been submitted all the same; `ggctl get jobs` tells");
+      return code;
     }
     gossipgrad::v1::Job last = *job;
-    const bool json = options->output == "json";
-    const std::string line =
-        absl::StrCat("job/", spec->name, options->output == "name" ? "" : " submitted");
-    if (!json) *session.out << line << std::endl;
+    const bool document = IsDocument(output);
+    if (!document)
+      *session.out << "job/" << spec->name << (output == "name" ? "" : " submitted") << std::endl;
     if (follow) {
       code = FollowJob(session, &*signals, &client, job->id(), follow_options, &last);
-    } else if (options->output.empty()) {
+    } else if (output.empty()) {
       session.Hint(absl::StrCat("  follow it:  ggctl watch ", spec->name,
                                 "\n  look at it: ggctl describe job ", spec->name));
     }
-    if (json) *session.out << JobToJson(last).dump(2) << std::endl;
-    if (!json && follow && options->output.empty() && IsFinal(last.state()))
-      session.Print(Summary(last));
+    if (document) WriteDocument(session, JobToJson(last), output);
+    if (follow && output.empty() && IsFinal(last.state())) session.Print(Summary(last));
     return code;
   };
 }

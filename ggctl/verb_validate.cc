@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "ggctl/job_input.h"
+#include "ggctl/job_json.h"
 #include "ggctl/jobfile/spec_writer.h"
+#include "ggctl/output.h"
 #include "ggctl/verb.h"
 
 namespace gg {
@@ -15,20 +17,25 @@ Action AddValidate(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   AddJobInput(app, &options->input);
-  app.add_option("-o,--output", options->output, "Print the job with all defaults: yaml or json")
-      ->check(CLI::IsMember({"yaml", "json"}));
+  AddOutput(app, &options->output,
+            {{"json", "the job with all defaults, or the list of its problems, as JSON"},
+             {"yaml", "the same as YAML"},
+             {"name", "job/NAME"}});
   return [options](Session& session) {
     ExitCode code = ExitCode::kOk;
-    const auto spec = LoadJob(session, options->input, {}, &code);
-    if (!spec.has_value()) return code;
-    if (options->output == "yaml") {
-      *session.out << JsonToYaml(JobFileJson(*spec));
-    } else if (options->output == "json") {
-      *session.out << JobFileJson(*spec).dump(2) << "\n";
-    } else {
-      *session.out << "job/" << spec->name << " is valid\n";
+    std::vector<Problem> problems;
+    const auto spec = LoadJob(session, options->input, {}, &code, &problems);
+    if (!spec.has_value()) {
+      if (IsDocument(options->output))
+        WriteDocument(session, ProblemsToJson(problems), options->output);
+      return code;
     }
-    *session.out << std::flush;
+    if (IsDocument(options->output)) {
+      WriteDocument(session, JobFileJson(*spec), options->output);
+    } else {
+      *session.out << "job/" << spec->name << (options->output == "name" ? "" : " is valid")
+                   << std::endl;
+    }
     return ExitCode::kOk;
   };
 }

@@ -23,8 +23,8 @@ inline constexpr int kExitBug = 70;
 inline constexpr int kExitStore = 73;  // the store cannot be opened
 
 struct Flags {
-  std::string listen = "127.0.0.1:0";
-  std::string http_listen = "127.0.0.1:0";
+  std::string listen = "127.0.0.1:7070";  // where ggctl looks when it is told nothing
+  std::string http_listen = "127.0.0.1:7071";
   std::string store;  // "" and ":memory:" = in memory
   std::string port_file;
   double lease_seconds = 3;

@@ -15,6 +15,7 @@
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sqlite_store.h"
 #include "core/clock.h"
+#include "core/status.h"
 #include "platform/host.h"
 #include "telemetry/build_version.h"
 #include "telemetry/grpc/grpc_log.h"
@@ -103,7 +104,7 @@ int Serve(const Flags& flags) {
   http_options.ready = [&] { return (*server)->Ready(); };
   const absl::StatusOr<std::unique_ptr<HttpServer>> http = StartHttpServer(std::move(http_options));
   if (!http.ok()) {
-    log->Error(http.status().message());
+    log->Error(Annotate(http.status(), "--http-listen").message());
     return kExitUnavailable;
   }
   log->Info("serving", {{"grpc", (*server)->address()},

@@ -85,9 +85,7 @@ void SetMember(const Job& job, Rank rank, v1::WorkerStatus* to) {
   to->set_comm_wait_ratio(member.progress.comm_wait_ratio);
   to->set_skipped_exchanges(member.finished.has_value() ? member.finished->skipped_exchanges
                                                         : member.progress.skipped_exchanges);
-  if (member.prepared.has_value() && !member.prepared->transport.empty()) {
-    to->set_transport(member.prepared->transport);
-  }
+  if (!member.transport.empty()) to->set_transport(member.transport);
   to->set_reason(member.reason);
   to->set_job(job.spec.name);
 }

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/state/event.h"
-#include "coordinator/state/results.h"
+#include "core/spec/validate.h"
 
 namespace gg {
 namespace {
@@ -49,6 +49,8 @@ struct Applier {
     state->job_number[e.job_id] = number;
     if (!e.request_id.empty()) state->request_job[e.request_id] = number;
     AddNote(state->options, {e.time, false, "Submitted", "the job was accepted", ""}, &job);
+    for (const FieldError& warning : Warnings(e.spec))
+      AddNote(state->options, {e.time, true, "Specification", ToString(warning), ""}, &job);
   }
 
   void operator()(const event::JobAssigned& e) const {
@@ -96,35 +98,22 @@ struct Applier {
     job->failure = e.failure;
     job->finished = e.time;
     job->result = e.result;
-    job->progress = Summarise(*job, e.time);
-    job->progress.eta_seconds = -1;
+    job->progress = e.progress;
     job->progress_due = false;
-    if (e.result.has_value()) {
-      job->progress.step = job->progress.total_steps = e.result->steps;
-      job->progress.epoch = e.result->epochs;
-      job->progress.eta_seconds = 0;
-      // From the result, not from the members: a restarted coordinator has the former only.
-      if (!e.result->train_loss.empty()) job->progress.loss = e.result->train_loss.back();
-      if (!e.result->epoch_test_accuracy.empty()) {
-        job->progress.test_accuracy = e.result->epoch_test_accuracy.back();
-      }
-      job->progress.samples_per_second = e.result->samples_per_second;
-      job->progress.comm_wait_ratio = e.result->comm_wait_ratio;
-    }
+    job->notes.assign(e.notes.begin(), e.notes.end());
+    job->revision = e.revision;
     for (Rank rank = 0; rank < static_cast<Rank>(job->members.size()); ++rank) {
+      WorkerInfo worker = std::move(job->members[rank].worker);
+      job->members[rank] = JobMember();
+      job->members[rank].worker = std::move(worker);
+    }
+    for (Rank rank = 0; rank < static_cast<Rank>(std::min(job->members.size(), e.members.size()));
+         ++rank) {
       JobMember& member = job->members[rank];
-      if (rank == e.culprit) {
-        member.phase = e.culprit_phase;
-        member.reason = e.culprit_reason;
-      } else if (e.state == JobState::kSucceeded) {
-        member.phase = MemberPhase::kFinished;
-        if (e.result.has_value() && !member.finished.has_value()) {  // as above
-          member.progress.step = e.result->steps;
-          member.progress.epoch = e.result->epochs;
-        }
-      } else if (member.phase != MemberPhase::kFinished) {
-        member.phase = MemberPhase::kStopped;
-      }
+      member.phase = e.members[rank].phase;
+      member.reason = e.members[rank].reason;
+      member.progress = e.members[rank].progress;
+      member.transport = e.members[rank].transport;
     }
     FreeWorkers(e.job_id, state);
     const std::string culprit = e.culprit >= 0 && e.culprit < static_cast<Rank>(job->members.size())
@@ -178,6 +167,7 @@ struct Applier {
     if (member == nullptr) return;
     member->phase = MemberPhase::kReady;
     member->prepared = e.report;
+    member->transport = e.report.transport;
     ++Find(state, e.job_id)->revision;
   }
 

@@ -41,7 +41,7 @@ struct JobAdvanced {  // -> RUNNING, -> COMPLETING
   JobState state = JobState::kRunning;
   friend bool operator==(const JobAdvanced&, const JobAdvanced&) = default;
 };
-struct JobEnded {  // -> SUCCEEDED, FAILED, CANCELLED
+struct JobEnded {  // -> SUCCEEDED, FAILED, CANCELLED; ending.h fills in what the job is shown with
   std::string job_id;
   absl::Time time;
   JobState state = JobState::kFailed;
@@ -49,9 +49,11 @@ struct JobEnded {  // -> SUCCEEDED, FAILED, CANCELLED
   absl::StatusCode failure = absl::StatusCode::kOk;
   std::string note;  // one CamelCase word
   std::optional<JobResult> result;
-  Rank culprit = -1;  // -1 = none
-  MemberPhase culprit_phase = MemberPhase::kFailed;
-  std::string culprit_reason;
+  Rank culprit = -1;               // -1 = none
+  std::vector<MemberEnd> members;  // in rank order
+  JobProgress progress;
+  std::vector<JobNote> notes;  // all before the one of this event
+  uint64_t revision = 0;       // before this event
   friend bool operator==(const JobEnded&, const JobEnded&) = default;
 };
 // The job is dropped from memory and store. Carries what must outlive it, so that earlier events of

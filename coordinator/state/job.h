@@ -119,7 +119,8 @@ struct FinishedReport {
   friend bool operator==(const FinishedReport&, const FinishedReport&) = default;
 };
 
-// One worker of a job; its place in Job::members is its rank. Kept after the worker is gone.
+// One worker of a job; its place in Job::members is its rank. Kept after the worker is gone; of the
+// reports, those are dropped when the job ends that its result has been made of.
 struct JobMember {
   WorkerInfo worker;
   MemberPhase phase = MemberPhase::kPreparing;
@@ -128,7 +129,17 @@ struct JobMember {
   ProgressReport progress;
   std::map<uint32_t, EpochReport> epochs;
   std::optional<FinishedReport> finished;
+  std::string transport;  // what the exchange runs over, when prepared
   friend bool operator==(const JobMember&, const JobMember&) = default;
+};
+
+// What is kept of a member when the job ends, beside its identity.
+struct MemberEnd {
+  MemberPhase phase = MemberPhase::kStopped;
+  std::string reason;
+  ProgressReport progress;
+  std::string transport;
+  friend bool operator==(const MemberEnd&, const MemberEnd&) = default;
 };
 
 struct JobProgress {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "coordinator/state/agreement.h"
+#include "coordinator/state/ending.h"
 #include "coordinator/state/results.h"
-#include "core/spec/validate.h"
 
 namespace gg {
 namespace {
@@ -66,10 +66,6 @@ Decision Submit(const ClusterState& state, const input::SubmitJob& in, absl::Tim
   }
   decision.job_id = in.job_id;
   decision.events.push_back(event::JobSubmitted{in.job_id, now, in.request_id, in.spec});
-  for (const FieldError& warning : Warnings(in.spec)) {
-    decision.events.push_back(
-        event::JobNoted{in.job_id, {now, true, "Specification", ToString(warning), ""}});
-  }
   decision.log.push_back(absl::StrCat("job ", in.spec.name, " (", in.job_id, ") submitted"));
   return decision;
 }
@@ -84,9 +80,7 @@ Decision EndJob(const ClusterState& state, const Job& job, const Ending& ending,
   ended.reason = ending.reason;
   ended.failure = ending.failure;
   ended.note = ending.note;
-  ended.culprit = ending.culprit;
-  ended.culprit_phase = ending.culprit_phase;
-  ended.culprit_reason = ending.culprit_reason;
+  Seal(job, {ending.culprit, ending.culprit_phase, ending.culprit_reason}, &ended);
   decision.events.push_back(std::move(ended));
   for (Rank r = 0; r < static_cast<Rank>(job.members.size()); ++r) {
     const std::string& id = job.members[r].worker.worker_id;
@@ -124,8 +118,7 @@ Decision OnPrepared(const ClusterState& state, const Job& job, Rank rank, const 
   if (job.state != JobState::kStarting) return decision;
   decision.events.push_back(event::MemberPrepared{job.id, rank, in, now});
   if (!OthersReached(job, rank, MemberPhase::kReady)) return decision;
-  Job prepared = job;
-  prepared.members[rank].prepared = in;
+  const Job prepared = JobAfter(state, job, decision.events);
   const Disagreement odd = FindDisagreement(prepared);
   if (odd.rank >= 0) {
     Ending ending;
@@ -134,7 +127,7 @@ Decision OnPrepared(const ClusterState& state, const Job& job, Rank rank, const 
     ending.note = "PreparedDifferently";
     ending.culprit = odd.rank;
     ending.culprit_reason = odd.message;
-    Decision end = EndJob(state, job, ending, now);
+    Decision end = EndJob(state, prepared, ending, now);
     end.events.insert(end.events.begin(), decision.events.front());
     return end;
   }
@@ -160,8 +153,7 @@ Decision OnFinished(const ClusterState& state, const Job& job, Rank rank, const 
     decision.events.push_back(event::JobAdvanced{job.id, now, JobState::kCompleting});
   }
   if (!OthersReached(job, rank, MemberPhase::kFinished)) return decision;
-  Job all = job;
-  all.members[rank].finished = in;
+  const Job all = JobAfter(state, job, decision.events);
   event::JobEnded ended;
   ended.job_id = job.id;
   ended.time = now;
@@ -169,6 +161,7 @@ Decision OnFinished(const ClusterState& state, const Job& job, Rank rank, const 
   ended.note = "Succeeded";
   ended.reason = absl::StrCat("finished on ", CountWorkers(job.members.size()));
   ended.result = Aggregate(all);
+  Seal(all, {}, &ended);
   decision.events.push_back(std::move(ended));
   decision.log.push_back(absl::StrCat("job ", job.spec.name, " (", job.id, ") SUCCEEDED"));
   return decision;

@@ -24,6 +24,12 @@ namespace v1 = gossipgrad::v1;
   X(test_accuracy) X(test_loss) X(samples_per_second) X(train_seconds) X(sent_bytes_per_step) \
   X(messages_per_step) X(comm_wait_ratio) X(consensus_distance) X(skipped_exchanges) X(steps) \
   X(epochs) X(parameter_norm) X(parameter_count) X(model_checksum) X(trades_late)
+#define GG_MEMBER_VALUES(X) \
+  X(step) X(epoch) X(loss) X(learning_rate) X(samples_per_second) X(comm_wait_ratio) \
+  X(skipped_exchanges) X(partner_distance) X(completing)
+#define GG_PROGRESS_VALUES(X) \
+  X(step) X(total_steps) X(epoch) X(total_epochs) X(loss) X(learning_rate) X(samples_per_second) \
+  X(comm_wait_ratio) X(test_accuracy) X(eta_seconds)
 // clang-format on
 #define GG_RESULT_LISTS(X) X(replica_accuracy) X(train_loss) X(epoch_test_accuracy)
 
@@ -50,6 +56,53 @@ void Read(const v1::JobResult& from, JobResult* to) {
   GG_RESULT_VALUES(GG_READ_ONE)
   GG_RESULT_LISTS(GG_READ_LIST)
   for (const auto& [phase, seconds] : from.phase_seconds()) to->phase_seconds[phase] = seconds;
+}
+
+void Write(const ProgressReport& from, pb::MemberEnd* to) {
+  GG_MEMBER_VALUES(GG_WRITE_ONE)
+}
+void Read(const pb::MemberEnd& from, ProgressReport* to) {
+  GG_MEMBER_VALUES(GG_READ_ONE)
+}
+
+void Write(const MemberEnd& from, pb::MemberEnd* to) {
+  to->set_phase(static_cast<int>(from.phase));
+  to->set_reason(from.reason);
+  to->set_transport(from.transport);
+  Write(from.progress, to);
+}
+MemberEnd ReadMemberEnd(const pb::MemberEnd& from) {
+  MemberEnd to;
+  if (from.phase() >= static_cast<int>(MemberPhase::kPreparing) &&
+      from.phase() <= static_cast<int>(MemberPhase::kStopped)) {
+    to.phase = static_cast<MemberPhase>(from.phase());
+  }
+  to.reason = from.reason();
+  to.transport = from.transport();
+  Read(from, &to.progress);
+  return to;
+}
+
+void Write(const JobProgress& from, v1::JobProgress* to) {
+  GG_PROGRESS_VALUES(GG_WRITE_ONE)
+  if (from.last_updated != absl::InfinitePast())
+    *to->mutable_last_updated() = ToProto(from.last_updated);
+}
+void Read(const v1::JobProgress& from, JobProgress* to) {
+  GG_PROGRESS_VALUES(GG_READ_ONE)
+  if (from.has_last_updated()) to->last_updated = FromProto(from.last_updated());
+}
+
+void Write(const JobNote& from, v1::JobEvent* to) {
+  *to->mutable_time() = ToProto(from.time);
+  to->set_type(from.warning ? "Warning" : "Normal");
+  to->set_reason(from.reason);
+  to->set_message(from.message);
+  to->set_worker_id(from.worker_id);
+}
+JobNote ReadNote(const v1::JobEvent& from) {
+  return {FromProto(from.time()), from.type() == "Warning", from.reason(), from.message(),
+          from.worker_id()};
 }
 
 struct Encoder {
@@ -85,8 +138,10 @@ struct Encoder {
     to->set_note(e.note);
     if (e.result.has_value()) Write(*e.result, to->mutable_result());
     to->set_culprit(e.culprit);
-    to->set_culprit_phase(static_cast<int>(e.culprit_phase));
-    to->set_culprit_reason(e.culprit_reason);
+    for (const MemberEnd& member : e.members) Write(member, to->add_members());
+    Write(e.progress, to->mutable_progress());
+    for (const JobNote& note : e.notes) Write(note, to->add_history());
+    to->set_revision(e.revision);
   }
   void operator()(const event::JobForgotten& e) const {
     pb::Forgotten* to = out->mutable_forgotten();
@@ -132,11 +187,10 @@ absl::StatusOr<Event> ReadEnded(const pb::Ended& from) {
   e.note = from.note();
   if (from.has_result()) e.result = FromProto(from.result());
   e.culprit = from.culprit();
-  if (from.culprit_phase() >= static_cast<int>(MemberPhase::kPreparing) &&
-      from.culprit_phase() <= static_cast<int>(MemberPhase::kStopped)) {
-    e.culprit_phase = static_cast<MemberPhase>(from.culprit_phase());
-  }
-  e.culprit_reason = from.culprit_reason();
+  for (const pb::MemberEnd& member : from.members()) e.members.push_back(ReadMemberEnd(member));
+  if (from.has_progress()) Read(from.progress(), &e.progress);
+  for (const v1::JobEvent& note : from.history()) e.notes.push_back(ReadNote(note));
+  e.revision = from.revision();
   return e;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/spec/schema.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -44,6 +45,14 @@ template <typename T>
 absl::StatusOr<T> ParseInteger(absl::string_view text, absl::string_view wanted) {
   absl::string_view digits = absl::StripAsciiWhitespace(text);
   absl::ConsumePrefix(&digits, "+");
+  // YAML 1.1 reads "010" as 8, YAML 1.2 as 10: nobody can tell what was meant.
+  const absl::string_view magnitude = absl::StripPrefix(digits, "-");
+  if (magnitude.size() > 1 && magnitude[0] == '0' &&
+      std::all_of(magnitude.begin(), magnitude.end(),
+                  [](unsigned char c) { return absl::ascii_isdigit(c); })) {
+    return absl::InvalidArgumentError(absl::StrCat("expected ", wanted, ", got ", Quoted(text),
+                                                   "; write it without leading zeros"));
+  }
   T value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range) {

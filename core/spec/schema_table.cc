@@ -58,10 +58,12 @@ Field Float(Str path, Ref ref, Str unit, Range range, Str help) {
 const std::vector<Field>& FieldTable() {
   static const auto& table = *new std::vector<Field>{
       Text("metadata.name", GG_REF(name),
-           "Name of the job, unique on the coordinator. A DNS label: lower-case letters, digits "
-           "and '-', at most 63."),
+           "Name of the job, unique among the coordinator's jobs that are not finished. A DNS "
+           "label: "
+           "lower-case letters, digits and '-', at most 63."),
       Map("metadata.labels", GG_REF(labels),
-          "Free key-value pairs to find the job by. They change nothing in the training."),
+          "Free key-value pairs to find the job by: `ggctl get jobs -l team=vision`. They change "
+          "nothing in the training."),
 
       Choice("spec.model.name", GG_REF(model.name), {"lenet", "cifarnet", "mlp"},
              "The network. lenet: two convolutions and two fully connected layers, for small grey "
@@ -93,7 +95,8 @@ const std::vector<Field>& FieldTable() {
       Ints("spec.data.shape", GG_REF(data.shape), "channels, height, width", From(1, 16384),
            "Shape of one sample. Used by synthetic only."),
       Int("spec.data.classes", GG_REF(data.classes), "classes", From(2, 1000000),
-          "Number of classes: labels are 0 .. classes-1. The CIFAR formats fix it."),
+          "Number of classes: labels are 0 .. classes-1. Not used by the CIFAR formats, which fix "
+          "it."),
       Int("spec.data.train_samples", GG_REF(data.train_samples), "samples", From(1, 1e9),
           "Size of the training set. Used by synthetic only."),
       Int("spec.data.test_samples", GG_REF(data.test_samples), "samples", From(1, 1e9),
@@ -111,7 +114,8 @@ const std::vector<Field>& FieldTable() {
       Choice(
           "spec.learning_rate.policy", GG_REF(learning_rate.policy),
           {"constant", "step", "poly", "cosine"},
-          "How the rate falls. step: times `gamma` every `step_epochs`. poly: (1 - progress) to "
+          "How the rate falls. constant: not. step: times `gamma` every `step_epochs`. poly: (1 - "
+          "progress) to "
           "the power of `power`. cosine: half a cosine from the full rate to 0 at the last step."),
       Float("spec.learning_rate.gamma", GG_REF(learning_rate.gamma), "", Above(0, 10),
             "Factor on the rate at each drop. Used by step only."),
@@ -120,7 +124,9 @@ const std::vector<Field>& FieldTable() {
       Float("spec.learning_rate.power", GG_REF(learning_rate.power), "", Above(0, 100),
             "Exponent. Used by poly only."),
       Float("spec.learning_rate.warmup_epochs", GG_REF(learning_rate.warmup_epochs), "epochs",
-            From(0, 1e6), "The rate grows linearly to its full value during these first epochs."),
+            From(0, 1e6),
+            "The rate grows linearly to its full value during these first epochs, as a factor on "
+            "what `policy` gives. 0 = none."),
       Choice("spec.learning_rate.scaling", GG_REF(learning_rate.scaling),
              {"none", "linear", "sqrt"},
              "Factor on `base` for p workers: 1, p or the square root of p."),
@@ -168,14 +174,18 @@ const std::vector<Field>& FieldTable() {
       Int("spec.workers.min", GG_REF(workers.min), "workers", From(1, 4096),
           "The job waits until it can have this many workers."),
       Int("spec.workers.max", GG_REF(workers.max), "workers", From(1, 4096),
-          "It takes up to this many if they are free when it starts."),
+          "It takes up to this many if they are free when it starts. With fewer it waits a moment "
+          "for more to come. `ggctl local run` always starts this many."),
       Int("spec.workers.threads", GG_REF(workers.threads), "threads", From(0, 1024),
-          "Compute threads of one worker. 0 = its share of the CPU quota."),
-      Choice("spec.workers.device", GG_REF(workers.device), {"auto", "reference", "onednn"},
-             "What computes. auto: the fastest that is there. reference: plain loops, slow, for "
-             "comparison."),
+          "Compute threads of one worker. 0 = as many as the worker was started with: all CPUs it "
+          "may use, in `ggctl local run` its share of them."),
+      Choice(
+          "spec.workers.device", GG_REF(workers.device), {"auto", "reference", "onednn"},
+          "What computes. auto: what the worker was started with, by default the fastest it has. "
+          "reference: plain loops, slow, for comparison. onednn: the oneDNN library."),
       Choice("spec.workers.transport", GG_REF(workers.transport), {"auto", "grpc"},
-             "What the exchange runs over. auto: the fastest that works between the workers."),
+             "What the exchange runs over. auto: any, the same for all workers of the job. grpc: "
+             "HTTP/2 over TCP."),
       Float("spec.workers.start_timeout_seconds", GG_REF(workers.start_timeout_seconds), "seconds",
             From(0.1, 86400),
             "Time from the choice of workers until all of them have loaded data and built the "

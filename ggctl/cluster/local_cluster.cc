@@ -55,6 +55,7 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Prepare(
   }
   std::error_code error;
   const std::string parent = std::filesystem::temp_directory_path(error).string();
+  TempFolder::RemoveAbandoned(error ? "/tmp" : parent);
   GG_ASSIGN_OR_RETURN(cluster->folder_, TempFolder::Make(error ? "/tmp" : parent));
   if (options.keep_logs) cluster->folder_->Keep();
   cluster->log_folder_ = options.log_folder.empty() ? cluster->folder_->path() : options.log_folder;

@@ -89,7 +89,7 @@ class Reader {
       Add(root.position, "",
           absl::StrCat("expected a mapping with apiVersion, kind, metadata and spec, got ",
                        KindName(root.kind)),
-          "");
+          "`ggctl explain` shows what a job file holds");
       return false;
     }
     ReadMap(root, "");
@@ -109,7 +109,8 @@ class Reader {
       const YamlNode& value = map.items[i + 1];
       if (key.kind != YamlNode::Kind::kScalar) {
         Add(key.position, section,
-            absl::StrCat("expected a name before the colon, got ", KindName(key.kind)), "");
+            absl::StrCat("expected a name before the colon, got ", KindName(key.kind)),
+            "write name: value");
         continue;
       }
       const std::string path = Join(section, key.text);
@@ -280,6 +281,7 @@ class Reader {
     Problem problem;
     problem.source = override_.option;
     problem.message = std::string(status.message());
+    problem.suggestion = HintFor(path);
     file_.errors.push_back(std::move(problem));
   }
 
@@ -333,7 +335,20 @@ class Reader {
     file_.errors.push_back(std::move(problem));
   }
 
+  // For a problem that nothing more particular can be said about; "" when `path` is no field.
+  static std::string HintFor(const std::string& path) {
+    const Field* field = FindField(path);
+    if (field == nullptr) return "";
+    const std::string text = ValueToText(DefaultValue(*field));
+    return absl::StrCat(
+        text.empty() || text == "{}" ? "" : absl::StrCat("the default is ", text, "; "),
+        "`ggctl explain ", path, "` says more");
+  }
+
   JobFile Finish() {
+    for (Problem& problem : file_.errors) {
+      if (problem.suggestion.empty()) problem.suggestion = HintFor(problem.path);
+    }
     std::stable_sort(
         file_.errors.begin(), file_.errors.end(), [](const Problem& a, const Problem& b) {
           const auto key = [](const Problem& p) {

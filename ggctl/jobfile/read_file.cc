@@ -37,6 +37,11 @@ absl::StatusOr<JobFileInput> ReadJobFile(const std::string& path) {
     GG_RETURN_IF_ERROR(Read(stdin, &input));
     return input;
   }
+  if (path.empty()) {
+    return absl::InvalidArgumentError(
+        "-f: the name of the job file is empty; name a file, or - for "
+        "standard input");
+  }
   input.name = path;
   const std::filesystem::path file(path);
   if (std::filesystem::is_directory(file, ignored)) {

@@ -78,11 +78,11 @@ void Append(const Json& value, int indent, bool first_is_indented, std::string* 
   }
 }
 
+}  // namespace
+
 Json ValueToJson(const FieldValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
-
-}  // namespace
 
 Json SpecToJson(const JobSpec& spec) {
   Json root = Json::object();

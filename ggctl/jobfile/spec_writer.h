@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/spec/job_spec.h"
+#include "core/spec/schema.h"
 
 namespace gg {
 
@@ -17,6 +18,9 @@ nlohmann::ordered_json SpecToJson(const JobSpec& spec);
 
 // The same with apiVersion and kind: a job file that reads back as an equal spec.
 nlohmann::ordered_json JobFileJson(const JobSpec& spec);
+
+// One value as JSON.
+nlohmann::ordered_json ValueToJson(const FieldValue& value);
 
 // Block style; text that YAML could take for something else is put in quotes. Ends with a newline.
 std::string JsonToYaml(const nlohmann::ordered_json& json);

@@ -99,7 +99,8 @@ class TreeBuilder : public YAML::EventHandler {
     CheckAnchor(mark, anchor);
     CheckTag(mark, tag);
     if (open_.size() == kMaxDepth && too_deep_++ == 0) {
-      Complain(Where(mark), absl::StrCat("nested deeper than ", kMaxDepth, " levels"), "");
+      Complain(Where(mark), absl::StrCat("nested deeper than ", kMaxDepth, " levels"),
+               "a job file has four; close the brackets before this place");
     } else if (too_deep_ > 0) {
       ++too_deep_;
     }

@@ -111,6 +111,11 @@ class Run:
                 pass
         self.process.wait()
 
+    def close(self):
+        self.destroy()
+        self.out.close()
+        self.err.close()
+
     def stdout(self):
         self.out.seek(0)
         return self.out.read()
@@ -164,7 +169,7 @@ class ClusterTest(unittest.TestCase):
 
     def start(self, *arguments, **options):
         run = Run(*arguments, **options)
-        self.addCleanup(run.destroy)
+        self.addCleanup(run.close)
         return run
 
     def job(self, name="small", samples=512, epochs=1):

@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from gg_cluster import PATIENCE, ClusterTest, processes_with
+from gg_cluster import BIN, PATIENCE, ClusterTest, metrics_of, processes_with
 
 BOUND = 10  # seconds from the fault to the exit of ggctl
 
@@ -58,10 +58,32 @@ class Kills(ClusterTest):
         os.kill(run.process.pid, signal.SIGKILL)
         run.finish(5)
 
+    def test_the_next_run_removes_what_a_killed_one_left(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        env = {"TMPDIR": str(temporary)}
+        run = self.start("local", "run", "-f", self.long_job(), "--workers", 1, env=env)
+        run.wait_until_training(1)
+        left, = temporary.iterdir()
+        other = self.start("local", "run", "-f", self.long_job(), "--workers", 1, env=env)
+        other.wait_until_training(1)
+        self.assertTrue(left.exists())  # its owner lives
+        living, = set(temporary.iterdir()) - {left}
+        os.kill(run.process.pid, signal.SIGKILL)
+        run.finish(5)
+        self.assertTrue(left.exists())
+        self.result("-f", self.job(), "--workers", 1, env=env)
+        self.assertEqual(list(temporary.iterdir()), [living])
+        os.kill(other.process.pid, signal.SIGTERM)
+        self.assertEqual(other.finish(BOUND), 130, other.stderr())
+        self.assertEqual(list(temporary.iterdir()), [])
+
     def test_interrupt_stops_everything(self):
-        run, _ = self.run_long(2)
-        os.kill(run.process.pid, signal.SIGINT)
-        self.assertEqual(run.finish(BOUND), 130, run.stderr())
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(how=how):
+                run, _ = self.run_long(2)
+                os.kill(run.process.pid, how)
+                self.assertEqual(run.finish(BOUND), 130, run.stderr())
 
     def test_failed_job_still_prints_its_json(self):
         run, pids = self.run_long(2, "-o", "json")
@@ -70,6 +92,81 @@ class Kills(ClusterTest):
         result = run.json()
         self.assertEqual(result["state"], "Failed")
         self.assertIn("worker-1", result["reason"])
+
+
+class Frozen(ClusterTest):
+    """A worker that stands still for a while, long enough to miss exchanges and short enough to keep its lease."""
+
+    def patient_programs(self):
+        """A --bin-dir whose coordinator grants leases that no noise on this machine can cost."""
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "gg-worker").symlink_to(BIN.resolve() / "gg-worker")
+        coordinator = folder / "gg-coordinator"
+        coordinator.write_text("#!/usr/bin/env python3\n"
+                               "import os, sys\n"
+                               "arguments = sys.argv[1:]\n"
+                               "arguments[arguments.index('--lease-seconds') + 1] = '120'\n"
+                               f"os.execv({str(BIN.resolve() / 'gg-coordinator')!r}, ['gg-coordinator'] + arguments)\n")
+        coordinator.chmod(0o755)
+        return folder
+
+    def test_others_step_on_while_one_worker_stands_still_and_all_meet_again(self):
+        job = self.job("frozen", samples=48000, epochs=4)
+        run = self.start("local", "run", "-f", job, "--workers", 3, "--set", "exchange.deadline_seconds=0.2", "--bin-dir",
+                         self.patient_programs(), "-o", "json")
+        pids = run.wait_until_training(3)
+        frozen, others = pids[1], [pids[0], pids[2]]
+        os.kill(frozen, signal.SIGSTOP)
+        before = {pid: metrics_of(pid) for pid in others}
+
+        def stepped_without_it():
+            now = {pid: metrics_of(pid) for pid in others}
+            grown = {name: [now[pid].get(name, 0) - before[pid].get(name, 0) for pid in others]
+                     for name in ("gossipgrad_steps_total", "gossipgrad_gossip_skipped_total")}
+            return min(grown["gossipgrad_steps_total"]) >= 20 and min(grown["gossipgrad_gossip_skipped_total"]) >= 3
+        try:
+            run.wait_for(stepped_without_it, "twenty steps of both others, without the frozen worker")
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        self.assertEqual(run.finish(240), 0, run.stderr())
+        result = run.json()
+        self.assertEqual(result["state"], "Succeeded")
+        self.assertEqual(result["workers"], 3)
+        self.assertGreaterEqual(result["skipped_exchanges"], 6)
+        self.assertEqual(len(result["replica_accuracy"]), 3)
+        self.assertLess(max(result["replica_accuracy"]) - min(result["replica_accuracy"]), 0.1, result)
+        self.assertLess(result["consensus_distance"], 0.1, result)
+
+
+class KillsByState(ClusterTest):
+    """The same before the first step and after the last."""
+
+    LOADS_LONG = ("--set", "data.train_samples=4000000")
+    SCORES_LONG = ("--set", "model.name=lenet", "--set", "workers.device=reference", "--set", "data.shape=[1,28,28]",
+                   "--set", "data.train_samples=64", "--set", "train.epochs=1", "--set", "data.test_samples=50000",
+                   "--set", "train.evaluate_every_epochs=0")
+
+    def killed_in(self, state, program, settings):
+        run = self.start("local", "run", "-f", self.long_job(), "--workers", 2, *settings)
+        run.wait_for(lambda: f"long: {state}" in run.stderr(), f"state {state}")
+        victim = run.children(program)[-1]
+        os.kill(victim, signal.SIGKILL)
+        code = run.finish(BOUND)
+        self.assertIn(f"pid {victim}", run.stderr())
+        return code
+
+    def test_worker_while_starting(self):
+        self.assertEqual(self.killed_in("Starting", "gg-worker", self.LOADS_LONG), 8)
+
+    def test_coordinator_while_starting(self):
+        self.assertEqual(self.killed_in("Starting", "gg-coordinator", self.LOADS_LONG), 7)
+
+    def test_worker_while_completing(self):
+        self.assertEqual(self.killed_in("Completing", "gg-worker", self.SCORES_LONG), 8)
+
+    def test_coordinator_while_completing(self):
+        self.assertEqual(self.killed_in("Completing", "gg-coordinator", self.SCORES_LONG), 7)
 
 
 class Environment(ClusterTest):

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a fuzz target over the files of a corpus folder, then over seeded mutations of them:
-//   fuzz_idx [--runs=N] [--seconds=S] [--seed=N] [--only=RUN] CORPUS
+//   fuzz_idx [--runs=N] [--seconds=S] [--input-seconds=S] [--seed=N] [--only=RUN] CORPUS
 // Ends with 0, or dies in the target; then the number of the run has been printed, and --only
-// repeats it alone.
+// repeats it alone. An input that takes longer than --input-seconds is printed and ends the process
+// with kStuck.
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,9 +33,10 @@ namespace gg {
 namespace {
 
 constexpr size_t kMostBytes = 64 << 10;
+constexpr int kStuck = 3;
 
 struct Arguments {
-  uint64_t runs = 20000, seconds = 10, seed = 1;
+  uint64_t runs = 20000, seconds = 10, input_seconds = 20, seed = 1;
   std::optional<uint64_t> only;
   std::string corpus;
 };
@@ -48,6 +50,8 @@ std::optional<Arguments> ParseArguments(int argc, char** argv) {
       number = &arguments.runs;
     else if (absl::ConsumePrefix(&text, "--seconds="))
       number = &arguments.seconds;
+    else if (absl::ConsumePrefix(&text, "--input-seconds="))
+      number = &arguments.input_seconds;
     else if (absl::ConsumePrefix(&text, "--seed="))
       number = &arguments.seed;
     else if (absl::ConsumePrefix(&text, "--only="))
@@ -56,7 +60,7 @@ std::optional<Arguments> ParseArguments(int argc, char** argv) {
       arguments.corpus = std::string(text);
     if (number != nullptr && !absl::SimpleAtoi(text, number)) return std::nullopt;
   }
-  if (arguments.corpus.empty()) return std::nullopt;
+  if (arguments.corpus.empty() || arguments.input_seconds == 0) return std::nullopt;
   return arguments;
 }
 
@@ -80,6 +84,7 @@ std::vector<FuzzInput> ReadCorpus(const std::string& folder) {
 // Only what a signal handler may use: the text is made before each run.
 char run_text[96];
 int run_text_size = 0;
+const FuzzInput* running = nullptr;
 
 void SayWhichRun() {
   (void)!write(STDERR_FILENO, run_text, static_cast<size_t>(run_text_size));
@@ -88,7 +93,21 @@ void OnSignal(int) {
   SayWhichRun();
 }  // SA_RESETHAND: the signal then takes its usual course
 
+void OnStuck(int) {
+  SayWhichRun();
+  constexpr char kWords[] = "fuzz: stuck in this run; its input: ";
+  (void)!write(STDERR_FILENO, kWords, sizeof(kWords) - 1);
+  for (const uint8_t byte : *running) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    const char hex[2] = {kDigits[byte >> 4], kDigits[byte & 15]};
+    (void)!write(STDERR_FILENO, hex, sizeof(hex));
+  }
+  (void)!write(STDERR_FILENO, "\n", 1);
+  _exit(kStuck);
+}
+
 void InstallHandlers() {
+  signal(SIGALRM, OnStuck);
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(SayWhichRun);
   }
@@ -108,14 +127,19 @@ void RunOne(const Arguments& arguments, uint64_t run, const FuzzInput& input) {
       run_text, sizeof(run_text), "\nfuzz: died in run %llu; repeat: --seed=%llu --only=%llu\n",
       static_cast<unsigned long long>(run), static_cast<unsigned long long>(arguments.seed),
       static_cast<unsigned long long>(run));
+  running = &input;
+  alarm(static_cast<unsigned>(arguments.input_seconds));
   FuzzOne(input.data(), input.size());
+  alarm(0);
 }
 
 int Main(int argc, char** argv) {
   const std::optional<Arguments> arguments = ParseArguments(argc, argv);
   if (!arguments.has_value()) {
-    std::fprintf(stderr, "usage: %s [--runs=N] [--seconds=S] [--seed=N] [--only=RUN] CORPUS\n",
-                 argv[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s [--runs=N] [--seconds=S] [--input-seconds=S] [--seed=N] [--only=RUN] CORPUS\n",
+        argv[0]);
     return 2;
   }
   const std::vector<FuzzInput> corpus = ReadCorpus(arguments->corpus);

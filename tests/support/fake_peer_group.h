@@ -108,6 +108,7 @@ class FakePeers {
       if (it == peers_->receives_.end()) return;
       peers_->reports_.push_back({it->second.done, absl::CancelledError("cancelled")});
       peers_->receives_.erase(it);
+      peers_->cancelled_.insert({from, self_, tag});
       peers_->monitor_.changed.NotifyAll();
     }
     void Expire(Channel, uint64_t) override {}
@@ -158,7 +159,7 @@ class FakePeers {
     fail(receives_);
   }
 
-  // Messages that have a receiver and are first of their pair and channel.
+  // Messages that have a receiver, or had one that gave up, and are first of their pair and channel.
   std::vector<Key> Deliverable() const {
     std::map<std::tuple<Rank, Rank, Channel>, std::pair<uint64_t, Key>> first;
     for (const auto& [key, send] : sends_) {
@@ -169,13 +170,20 @@ class FakePeers {
     }
     std::vector<Key> keys;
     for (const auto& [pair, message] : first) {
-      if (receives_.contains(message.second)) keys.push_back(message.second);
+      if (receives_.contains(message.second) || cancelled_.contains(message.second)) {
+        keys.push_back(message.second);
+      }
     }
     return keys;
   }
 
   void Deliver(const Key& key) {
     const auto send = sends_.find(key);
+    if (cancelled_.erase(key) > 0) {
+      reports_.push_back({send->second.done, absl::OkStatus()});
+      sends_.erase(send);
+      return;
+    }
     const auto receive = receives_.find(key);
     absl::Status status;
     if (damaged_.erase({key.from, key.tag}) > 0) {
@@ -222,6 +230,7 @@ class FakePeers {
   uint64_t next_order_ = 0;
   std::map<Key, Outgoing> sends_;
   std::map<Key, Incoming> receives_;
+  std::set<Key> cancelled_;  // receives that were given up: their messages are to be dropped
   std::set<std::pair<Key, bool>> used_;
   std::vector<Report> reports_;
   std::set<Rank> held_, lost_;

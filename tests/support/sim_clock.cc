@@ -11,12 +11,13 @@ namespace gg {
 void SimClock::Hand(int to) {
   MutexLock lock(&mu_);
   baton_ = to;
-  changed_.NotifyAll();
+  (to == kKernel ? kernel_turn_ : *workers_[static_cast<size_t>(to)].turn).NotifyAll();
 }
 
 void SimClock::AwaitBaton(int self) {
   MutexLock lock(&mu_);
-  while (baton_ != self) changed_.WaitFor(&mu_, std::chrono::seconds(1));
+  CondVar& turn = self == kKernel ? kernel_turn_ : *workers_[static_cast<size_t>(self)].turn;
+  while (baton_ != self) turn.WaitFor(&mu_, std::chrono::seconds(1));
 }
 
 bool SimClock::Await(Monitor& monitor, absl::FunctionRef<bool()> ready, absl::Time deadline) {

@@ -49,6 +49,8 @@ class SimClock final : public Clock {
   static constexpr int kKernel = -1;
   struct Worker {
     std::thread thread;
+    // Its own, so that handing the baton on wakes one thread and not all of a large cluster.
+    std::unique_ptr<CondVar> turn = std::make_unique<CondVar>();
     bool done = false;
     bool waiting = false;  // in Await with the three below
     Monitor* monitor = nullptr;
@@ -72,7 +74,7 @@ class SimClock final : public Clock {
   bool over_ = false;  // after an error: nobody waits any more
 
   Mutex mu_;
-  CondVar changed_;
+  CondVar kernel_turn_;
   int baton_ ABSL_GUARDED_BY(mu_) = kKernel;
 };
 

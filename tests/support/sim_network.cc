@@ -2,6 +2,7 @@
 #include "tests/support/sim_network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -79,8 +80,11 @@ void SimNetwork::Send(Rank from, Rank to, Tag tag, ConstBytes bytes, Done done) 
       Message{from, to, tag, bytes, std::move(done), Decide(from, to, tag)});
   under_way_.insert(message);
   absl::Time& last = last_arrival_[{from, to, tag.channel}];
-  last = std::max(last, clock_.Now() + message->fate.extra_delay);
-  clock_.After(last - clock_.Now(), [this, message] {
+  const absl::Time alone = clock_.Now() + message->fate.extra_delay;
+  const absl::Time arrival = message->fate.may_overtake ? alone : std::max(last, alone);
+  if (arrival < last) ++overtakings_;
+  last = std::max(last, arrival);
+  clock_.After(arrival - clock_.Now(), [this, message] {
     if (!message->done) return;
     if (Separated(message->from, message->to)) {
       held_.push_back(message);
@@ -111,16 +115,38 @@ void SimNetwork::Arrive(MessagePtr message) {
   if (message->fate.kind == SimFate::kIsCorrupt) {
     stored.status = absl::DataLossError("the checksum does not match");
   }
+  if (message->fate.kind == SimFate::kArrivesTwice) {
+    clock_.After(absl::Milliseconds(1),
+                 [this, key, bytes = stored.bytes] { ArriveAgain(key, bytes); });
+  }
   if (auto it = posted_.find(key); it != posted_.end()) {
     Posted posted = std::move(it->second);
     posted_.erase(it);
     Give(key, std::move(posted), stored);
     return Finish(message, absl::OkStatus());
   }
+  ++early_;
   if (options_.rendezvous) {
     stored.sender = message;
   } else {
     Finish(message, absl::OkStatus());
+  }
+  stored_.emplace(key, std::move(stored));
+}
+
+void SimNetwork::ArriveAgain(const Key& key, std::vector<uint8_t> bytes) {
+  ++repeated_;
+  const auto& [to, from, tag] = key;
+  if (tag.step < first_live_step_[{to, tag.channel}]) {
+    ++stale_;
+    return;
+  }
+  Stored stored;
+  stored.bytes = std::move(bytes);
+  if (auto it = posted_.find(key); it != posted_.end()) {
+    Posted posted = std::move(it->second);
+    posted_.erase(it);
+    return Give(key, std::move(posted), stored);
   }
   stored_.emplace(key, std::move(stored));
 }
@@ -163,24 +189,19 @@ void SimNetwork::Recv(Rank self, Rank from, Tag tag, Bytes into, Done done) {
   posted_.emplace(key, Posted{into, std::move(done)});
 }
 
-void SimNetwork::EndRecvs(const std::function<bool(const Key&)>& which,
-                          const absl::Status& status) {
-  for (auto it = posted_.begin(); it != posted_.end();) {
-    if (which(it->first)) {
-      Ended(it->first, status);
-      Later(std::move(it->second.done), status);
-      it = posted_.erase(it);
-    } else {
-      ++it;
-    }
-  }
+std::map<SimNetwork::Key, SimNetwork::Posted>::iterator SimNetwork::EndRecv(
+    std::map<Key, Posted>::iterator it, const absl::Status& status) {
+  Ended(it->first, status);
+  Later(std::move(it->second.done), status);
+  return posted_.erase(it);
 }
 
 void SimNetwork::CancelRecv(Rank self, Rank from, Tag tag) {
   const Key key = {self, from, tag};
-  if (!posted_.contains(key)) return;
+  const auto it = posted_.find(key);
+  if (it == posted_.end()) return;
   cancelled_.insert(key);
-  EndRecvs([&](const Key& k) { return k == key; }, absl::CancelledError("given up"));
+  EndRecv(it, absl::CancelledError("given up"));
 }
 
 void SimNetwork::Expire(Rank self, Channel channel, uint64_t step) {
@@ -190,8 +211,13 @@ void SimNetwork::Expire(Rank self, Channel channel, uint64_t step) {
     const auto& [to, from, tag] = key;
     return to == self && tag.channel == channel && tag.step < step;
   };
-  EndRecvs(over, absl::CancelledError("that step is over"));
-  for (auto it = stored_.begin(); it != stored_.end();) {
+  // Large clusters have many receives open: look at those of this worker alone.
+  const Key begin = {self, -1, Tag{}};
+  const auto ours = [self](const Key& key) { return std::get<0>(key) == self; };
+  for (auto it = posted_.lower_bound(begin); it != posted_.end() && ours(it->first);) {
+    it = over(it->first) ? EndRecv(it, absl::CancelledError("that step is over")) : std::next(it);
+  }
+  for (auto it = stored_.lower_bound(begin); it != stored_.end() && ours(it->first);) {
     if (!over(it->first)) {
       ++it;
       continue;
@@ -208,7 +234,10 @@ void SimNetwork::Expire(Rank self, Channel channel, uint64_t step) {
 void SimNetwork::Kill(Rank rank) {
   killed_.insert(rank);
   const absl::Status gone = absl::UnavailableError("the process is gone");
-  EndRecvs([&](const Key& k) { return std::get<0>(k) == rank || std::get<1>(k) == rank; }, gone);
+  for (auto it = posted_.begin(); it != posted_.end();) {
+    const auto& [to, from, tag] = it->first;
+    it = to == rank || from == rank ? EndRecv(it, gone) : std::next(it);
+  }
   std::vector<MessagePtr> lost;
   for (const MessagePtr& message : under_way_) {
     if (message->from == rank || message->to == rank) lost.push_back(message);

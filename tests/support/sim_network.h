@@ -30,8 +30,9 @@ struct SimNetworkOptions {
 
 // What happens to one message.
 struct SimFate {
-  enum Kind { kArrives, kVanishes, kIsCorrupt } kind = kArrives;
+  enum Kind { kArrives, kVanishes, kIsCorrupt, kArrivesTwice } kind = kArrives;
   absl::Duration extra_delay;
+  bool may_overtake = false;  // does not wait for earlier messages of its pair and channel
 };
 
 class SimNetwork {
@@ -58,6 +59,9 @@ class SimNetwork {
 
   uint64_t vanished() const { return vanished_; }
   uint64_t stale() const { return stale_; }
+  uint64_t early() const { return early_; }        // arrived before their Recv was posted
+  uint64_t repeated() const { return repeated_; }  // second arrivals
+  uint64_t overtakings() const { return overtakings_; }
 
  private:
   class Group;
@@ -89,10 +93,12 @@ class SimNetwork {
   bool Separated(Rank a, Rank b) const;
   SimFate Decide(Rank from, Rank to, const Tag& tag);
   void Arrive(MessagePtr message);
+  void ArriveAgain(const Key& key, std::vector<uint8_t> bytes);
   void Finish(const MessagePtr& message, absl::Status status);
   void Give(const Key& key, Posted posted, const Stored& stored);
   void Ended(const Key& key, const absl::Status& status);
-  void EndRecvs(const std::function<bool(const Key&)>& which, const absl::Status& status);
+  std::map<Key, Posted>::iterator EndRecv(std::map<Key, Posted>::iterator it,
+                                          const absl::Status& status);
   void Later(Done done, absl::Status status);
 
   SimClock& clock_;
@@ -108,6 +114,7 @@ class SimNetwork {
   std::set<Rank> killed_, silent_, one_side_;
   uint64_t vanished_ = 0;
   uint64_t stale_ = 0;
+  uint64_t early_ = 0, repeated_ = 0, overtakings_ = 0;
 };
 
 }  // namespace gg

@@ -8,13 +8,18 @@
 
 namespace gg {
 
-ThreadCluster::ThreadCluster(const SimModel& model, const ExchangeSpec& spec, int size)
+ThreadCluster::ThreadCluster(const SimModel& model, const ExchangeSpec& spec, int size,
+                             std::vector<std::pair<Rank, std::string>> placement)
     : network_(MakeInprocNetwork()), members_(size) {
   View view;
   view.number = 1;
-  for (Rank r = 0; r < size; ++r) {
-    members_[r].transport = network_->MakeTransport(TransportOptions());
-    view.members.push_back({"worker-" + std::to_string(r), members_[r].transport->local_address()});
+  view.members.resize(size);
+  for (Rank r = 0; r < size && placement.size() < static_cast<size_t>(size); ++r) {
+    placement.emplace_back(r, "worker-" + std::to_string(r));
+  }
+  for (const auto& [rank, worker_id] : placement) {
+    members_[rank].transport = network_->MakeTransport(TransportOptions());
+    view.members[rank] = {worker_id, members_[rank].transport->local_address()};
   }
   for (Rank r = 0; r < size; ++r) {
     Member& m = members_[r];

@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/sim_worker.h"
@@ -18,7 +20,10 @@ namespace gg {
 
 class ThreadCluster {
  public:
-  ThreadCluster(const SimModel& model, const ExchangeSpec& spec, int size);
+  // `placement`: the workers in the order in which their transports are made, each with its rank
+  // and id; empty: worker-0, worker-1, ... in the order of ranks.
+  ThreadCluster(const SimModel& model, const ExchangeSpec& spec, int size,
+                std::vector<std::pair<Rank, std::string>> placement = {});
   ~ThreadCluster();
 
   // Runs `body` once per rank, each on a thread of its own, and returns when all have returned.

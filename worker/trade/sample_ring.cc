@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
+#include "worker/trade/ring_link.h"
 #include "worker/trade/trade.h"
 
 namespace gg {
@@ -33,24 +35,13 @@ class NeighbourRing final : public SampleRing {
         metrics_(metrics),
         left_((group.self() + group.view().size() - 1) % group.view().size()),
         right_((group.self() + 1) % group.view().size()),
+        ask_period_(options.deadline),
         travelling_(static_cast<size_t>(store.size())),
         seen_in_(static_cast<size_t>(store.size())) {}
 
+  // Memory on loan lives as long as its callback: nothing is waited for.
   ~NeighbourRing() override {
-    CancelReceives();
-    // Cancelled receives end soon; a send may hang on a neighbour that takes nothing. Neither is
-    // needed for safety: what is lent lives as long as its callback.
-    MutexLock lock(&monitor_->mu);
-    clock_.Await(
-        *monitor_,
-        [this] {
-          const auto received = [](const std::shared_ptr<Trade>& t) {
-            return t->outcome().received.has_value();
-          };
-          return std::all_of(in_flight_.begin(), in_flight_.end(), received) &&
-                 std::all_of(abandoned_.begin(), abandoned_.end(), received);
-        },
-        clock_.Now() + options_.deadline);
+    if (link_ != nullptr) link_->Close();
   }
 
   absl::Status Begin(absl::Span<const int64_t> used) override {
@@ -66,14 +57,23 @@ class NeighbourRing final : public SampleRing {
 
   absl::Status Commit() override {
     if (due_ < begun()) ++due_;
-    while (!in_flight_.empty() && in_flight_.front()->number() < due_) {
-      const Trade& oldest = *in_flight_.front();
-      if (!AwaitDecision(oldest, oldest.due())) {
-        CountLate(oldest.number());
+    while (!in_flight_.empty() && in_flight_.front().number < due_) {
+      const absl::Time due = in_flight_.front().due;
+      if (!AwaitArrival(due)) {
+        CountLate(in_flight_.front().number);
         return absl::OkStatus();
       }
       GG_RETURN_IF_ERROR(Settle());
     }
+    // Room for the next trade, so that whether it begins does not depend on when threads run.
+    if (Unacknowledged() < MostUnacknowledged()) return absl::OkStatus();
+    absl::Time due;
+    {
+      MutexLock lock(&link_->mu());
+      due = link_->unacknowledged_due();
+    }
+    if (AwaitAcknowledgement(MostUnacknowledged() - 1, due)) return LeftLost();
+    CountLate(begun() - Unacknowledged());
     return absl::OkStatus();
   }
 
@@ -87,25 +87,50 @@ class NeighbourRing final : public SampleRing {
         --owed_;
       }
       due_ = begun();
-      if (in_flight_.empty()) return absl::OkStatus();
-      const Trade& oldest = *in_flight_.front();
-      if (!AwaitDecision(oldest, deadline)) {
-        CountLate(oldest.number());
-        return absl::DeadlineExceededError(
-            absl::StrCat(DescribeOutstanding(), ": trade ", oldest.number(), " waits for ",
-                         DescribeMissing(oldest), "; is that worker alive and still training?"));
+      if (!in_flight_.empty()) {
+        if (!AwaitArrival(deadline)) return Missed();
+        Settle().IgnoreError();  // a failure breaks the ring, see above
+      } else if (Unacknowledged() > 0) {
+        if (!AwaitAcknowledgement(owed_ > 0 ? MostUnacknowledged() - 1 : 0, deadline)) {
+          return Missed();
+        }
+        LeftLost().IgnoreError();
+      } else if (owed_ == 0) {
+        return absl::OkStatus();
       }
-      const absl::Status settled = Settle();
-      if (!settled.ok() && broken_.ok()) return settled;
     }
   }
 
-  TradeStats stats() const override { return stats_; }
+  TradeStats stats() const override {
+    TradeStats stats = stats_;
+    if (link_ != nullptr) {
+      MutexLock lock(&link_->mu());
+      stats.messages_damaged = link_->damaged();
+      stats.messages_repeated = link_->repeated();
+    }
+    return stats;
+  }
 
  private:
+  // A trade whose samples from the right neighbour are not in the store yet.
+  struct Trade {
+    uint64_t number;
+    std::vector<int64_t> slots;
+    absl::Time due;
+  };
+
   uint64_t begun() const { return stats_.trades_begun; }
   size_t TradeSize() const { return static_cast<size_t>(options_.samples_per_trade); }
-  bool HasRoom() const { return in_flight_.size() < static_cast<size_t>(options_.max_in_flight); }
+  size_t MostUnacknowledged() const { return 2 * static_cast<size_t>(options_.max_in_flight); }
+  size_t Unacknowledged() const {
+    if (link_ == nullptr) return 0;
+    MutexLock lock(&link_->mu());
+    return link_->unacknowledged();
+  }
+  bool HasRoom() const {
+    return in_flight_.size() < static_cast<size_t>(options_.max_in_flight) &&
+           Unacknowledged() < MostUnacknowledged();
+  }
 
   // The first distinct slots of `used` whose samples are here; fewer than TradeSize() when late
   // trades still hold some.
@@ -146,98 +171,140 @@ class NeighbourRing final : public SampleRing {
   }
 
   void Start(std::vector<int64_t> slots) {
-    std::shared_ptr<Trade> trade;
-    if (spare_.empty()) {
-      trade = std::make_shared<Trade>(monitor_, options_.samples_per_trade, store_.shape());
-    } else {
-      trade = std::move(spare_.back());
-      spare_.pop_back();
-    }
+    const size_t bytes = TradeMessageBytes(options_.samples_per_trade, store_.shape());
+    if (link_ == nullptr) link_ = RingLink::Open(group_, left_, right_, bytes);
     for (const int64_t slot : slots) travelling_[static_cast<size_t>(slot)] = true;
-    in_flight_.push_back(trade);
-    const uint64_t number = stats_.trades_begun++;
+    std::shared_ptr<RingLink::Message> outgoing = link_->Buffer();
+    PackSamples(store_, slots, absl::MakeSpan(*outgoing));
+    const absl::Time due = clock_.Now() + options_.deadline;
+    in_flight_.push_back({stats_.trades_begun++, std::move(slots), due});
     stats_.samples_sent += TradeSize();
-    stats_.bytes_sent += trade->message_bytes();
+    stats_.bytes_sent += bytes;
     metrics_.Add(CounterId::kTradedSamples, static_cast<double>(TradeSize()), "sent");
-    trade->Start(number, std::move(slots), store_, group_, left_, right_,
-                 clock_.Now() + options_.deadline);
+    link_->Begin(std::move(outgoing), due);
   }
 
-  // Whether both directions of `trade` are over, or one has failed.
-  bool AwaitDecision(const Trade& trade, absl::Time deadline) {
+  // Waits until `ready` (with the link's mutex held) or a neighbour has failed; false at
+  // `deadline`. From `due` on `ask` is called, less and less often.
+  bool Await(absl::FunctionRef<bool()> ready, absl::FunctionRef<void()> ask, absl::Time due,
+             absl::Time deadline) {
     const absl::Time begin = clock_.Now();
-    bool decided = false;
-    {
-      MutexLock lock(&monitor_->mu);
-      decided = clock_.Await(
-          *monitor_, [&trade] { return trade.over() || !FailureOf(trade.outcome()).ok(); },
-          deadline);
+    bool done = false;
+    for (;;) {
+      {
+        Monitor& monitor = link_->monitor();
+        MutexLock lock(&monitor.mu);
+        done = clock_.Await(monitor, ready, std::min(deadline, std::max(due, ask_at_)));
+      }
+      if (done) break;
+      const absl::Time now = clock_.Now();
+      if (now >= due && now >= ask_at_) {
+        ask();
+        ask_at_ = now + ask_period_;
+        ask_period_ = std::min(2 * ask_period_, 8 * options_.deadline);
+      }
+      if (now >= deadline) break;
     }
+    if (done) ask_period_ = options_.deadline;
     stats_.waited += clock_.Now() - begin;
-    return decided;
+    return done;
   }
 
-  static absl::Status FailureOf(const Trade::Outcome& outcome) {
-    if (outcome.sent.has_value() && !outcome.sent->ok()) return *outcome.sent;
-    if (outcome.received.has_value()) return *outcome.received;
+  // The oldest trade in flight: whether it has arrived, or will not.
+  bool AwaitArrival(absl::Time deadline) {
+    const uint64_t number = in_flight_.front().number;
+    return Await(
+        [this, number]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return link_->arrived(number) || !link_->left_failure().ok() ||
+                 !link_->right_failure().ok();
+        },
+        [this, number] { link_->AskAgain(number); }, in_flight_.front().due, deadline);
+  }
+
+  // Whether the left neighbour has acknowledged all but `most` trades, or will not.
+  bool AwaitAcknowledgement(size_t most, absl::Time deadline) {
+    absl::Time due;
+    {
+      MutexLock lock(&link_->mu());
+      due = link_->unacknowledged_due();
+    }
+    return Await(
+        [this, most]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return link_->unacknowledged() <= most || !link_->left_failure().ok();
+        },
+        [this] { link_->AskWhatArrived(); }, due, deadline);
+  }
+
+  // Ends the oldest trade, which has arrived or will not.
+  absl::Status Settle() {
+    const uint64_t number = in_flight_.front().number;
+    absl::Status left, right;
+    {
+      MutexLock lock(&link_->mu());
+      if (!link_->arrived(number)) {
+        left = link_->left_failure();
+        right = link_->right_failure();
+      }
+    }
+    if (!left.ok()) return Break(left, number, "to", left_);
+    if (!right.ok()) return Break(right, number, "from", right_);
+    CommitOldest();
     return absl::OkStatus();
   }
 
-  // Ends the oldest trade, which is decided. Its slots take the new samples, or keep their own when
-  // it has failed.
-  absl::Status Settle() {
-    const std::shared_ptr<Trade> trade = in_flight_.front();
-    Trade::Outcome outcome;
-    bool over = false;
+  // The ring is over when the left neighbour is gone before it has acknowledged.
+  absl::Status LeftLost() {
+    absl::Status left;
     {
-      MutexLock lock(&monitor_->mu);
-      outcome = trade->outcome();
-      over = trade->over();
+      MutexLock lock(&link_->mu());
+      if (link_->unacknowledged() > 0) left = link_->left_failure();
     }
-    if (const absl::Status failure = FailureOf(outcome); !failure.ok()) {
-      const bool sending = outcome.sent.has_value() && !outcome.sent->ok();
-      const absl::Status named = Annotate(
-          failure, absl::StrCat("sample ring: trade ", trade->number(), sending ? " to " : " from ",
-                                DescribePeer(sending ? left_ : right_)));
-      // A damaged message costs its trade; without a neighbour the ring is over.
-      if (failure.code() != absl::StatusCode::kDataLoss) return Break(named);
-      Release(*trade);
-      in_flight_.pop_front();
-      if (!over) abandoned_.push_back(trade);
-      ++stats_.trades_skipped;
-      return named;
-    }
-    trade->PutInto(store_);
-    Release(*trade);
+    return left.ok() ? left : Break(left, begun() - Unacknowledged(), "to", left_);
+  }
+
+  void CommitOldest() {
+    const Trade& trade = in_flight_.front();
+    UnpackSamples(*link_->Take(trade.number), trade.slots, store_);
+    Release(trade);
     in_flight_.pop_front();
-    spare_.push_back(trade);
     ++stats_.trades_committed;
     stats_.samples_received += TradeSize();
     metrics_.Add(CounterId::kTradedSamples, static_cast<double>(TradeSize()), "received");
-    return absl::OkStatus();
   }
 
   void Release(const Trade& trade) {
-    for (const int64_t slot : trade.slots()) travelling_[static_cast<size_t>(slot)] = false;
+    for (const int64_t slot : trade.slots) travelling_[static_cast<size_t>(slot)] = false;
   }
 
-  // From here on the worker keeps its samples.
-  absl::Status Break(const absl::Status& why) {
-    broken_ = why;
-    CancelReceives();
-    for (std::shared_ptr<Trade>& trade : in_flight_) {
-      Release(*trade);
-      abandoned_.push_back(std::move(trade));
+  // From here on the worker keeps its samples: those that have arrived, and else its own.
+  absl::Status Break(const absl::Status& why, uint64_t trade, absl::string_view direction,
+                     Rank neighbour) {
+    broken_ = Annotate(why, absl::StrCat("sample ring: trade ", trade, " ", direction, " ",
+                                         DescribePeer(neighbour)));
+    // What the left neighbour may lack, or, where the samples stay here, have as well.
+    const uint64_t first_doubtful = begun() - Unacknowledged();
+    uint64_t in_doubt = Unacknowledged();
+    uint64_t given_up = 0;
+    while (!in_flight_.empty()) {
+      bool arrived = false;
+      {
+        MutexLock lock(&link_->mu());
+        arrived = link_->arrived(in_flight_.front().number);
+      }
+      if (arrived) {
+        CommitOldest();
+        continue;
+      }
+      if (in_flight_.front().number < first_doubtful) ++in_doubt;
+      Release(in_flight_.front());
+      in_flight_.pop_front();
+      ++given_up;
     }
-    stats_.trades_skipped += in_flight_.size();
-    in_flight_.clear();
-    return why;
-  }
-
-  void CancelReceives() {
-    for (const std::shared_ptr<Trade>& trade : in_flight_) {
-      group_.CancelRecv(right_, trade->tag());
-    }
+    given_up_ += given_up;
+    stats_.trades_skipped += given_up;
+    stats_.samples_in_doubt += in_doubt * TradeSize();
+    link_->Close();
+    return broken_;
   }
 
   void CountLate(uint64_t number) {
@@ -252,26 +319,25 @@ class NeighbourRing final : public SampleRing {
                         " (rank ", rank, ", ", group_.DescribePeer(rank), ")");
   }
 
-  std::string DescribeMissing(const Trade& trade) const {
-    Trade::Outcome outcome;
-    {
-      MutexLock lock(&monitor_->mu);
-      outcome = trade.outcome();
-    }
-    std::string text;
-    if (!outcome.received.has_value()) {
-      absl::StrAppend(&text, DescribePeer(right_), " to send its samples");
-    }
-    if (!outcome.sent.has_value()) {
-      absl::StrAppend(&text, text.empty() ? "" : " and for ", DescribePeer(left_), " to take ours");
-    }
-    return text;
+  // What a Drain whose deadline has passed was waiting for.
+  absl::Status Missed() {
+    const bool arrival = !in_flight_.empty();
+    const uint64_t number = arrival ? in_flight_.front().number : begun() - Unacknowledged();
+    CountLate(number);
+    return absl::DeadlineExceededError(
+        absl::StrCat(DescribeOutstanding(), ": trade ", number, " waits for ",
+                     DescribePeer(arrival ? right_ : left_),
+                     arrival ? " to send its samples" : " to acknowledge ours",
+                     "; is that worker alive and still training?"));
   }
 
   std::string DescribeOutstanding() const {
-    return absl::StrCat("sample ring of rank ", group_.self(), ": ",
-                        in_flight_.size() + abandoned_.size(), " trades were not completed and ",
-                        owed_, " not begun, after ", stats_.trades_committed, " completed");
+    return absl::StrCat("sample ring of rank ", group_.self(), ": ", in_flight_.size() + given_up_,
+                        " trades were not completed and ", owed_, " not begun, after ",
+                        stats_.trades_committed, " completed",
+                        stats_.samples_in_doubt == 0
+                            ? ""
+                            : absl::StrCat("; ", stats_.samples_in_doubt, " samples in doubt"));
   }
 
   const SampleRingOptions options_;
@@ -281,16 +347,17 @@ class NeighbourRing final : public SampleRing {
   MetricSink& metrics_;
   const Rank left_, right_;
 
-  const std::shared_ptr<Monitor> monitor_ = std::make_shared<Monitor>();
-  std::deque<std::shared_ptr<Trade>> in_flight_;   // in the order of their numbers
-  std::vector<std::shared_ptr<Trade>> spare_;      // over, their buffers free for the next
-  std::vector<std::shared_ptr<Trade>> abandoned_;  // given up; a Done may still be due
-  std::vector<bool> travelling_;                   // by slot: its sample is under way in a trade
-  std::vector<uint64_t> seen_in_;                  // by slot: the last choice_ that met it
+  std::shared_ptr<RingLink> link_;            // opened by the first trade
+  std::deque<Trade> in_flight_;               // in the order of their numbers
+  absl::Time ask_at_ = absl::InfinitePast();  // not before it is a neighbour asked again
+  absl::Duration ask_period_;
+  std::vector<bool> travelling_;   // by slot: its sample is under way in a trade
+  std::vector<uint64_t> seen_in_;  // by slot: the last choice_ that met it
   uint64_t choice_ = 0;
   int64_t cursor_ = -1;        // last slot taken by ChooseAtHome()
   uint64_t due_ = 0;           // trades below this number should have been committed
   uint64_t owed_ = 0;          // Begin() calls that could not begin a trade
+  uint64_t given_up_ = 0;      // trades that ended with the ring
   uint64_t counted_late_ = 0;  // trades below this number are not counted as late again
   absl::Status broken_;        // why the ring is over
   TradeStats stats_;

@@ -3,9 +3,16 @@
 // The sample ring: each worker hands the samples it has just used to rank - 1 and takes as many
 // from rank + 1, while the network computes. The k-th trade of a worker is matched with the k-th of
 // its neighbours by number, whatever steps they are at; every trade moves the same number of
-// samples everywhere, so shards keep their sizes. A slot is overwritten only when its own samples
-// have been copied out and the replacements have arrived whole, hence no sample is lost or doubled:
-// over all stores and messages in flight the multiset of samples is that of the beginning.
+// samples everywhere, so shards keep their sizes.
+//
+// Exactly once: a slot is overwritten only when the replacements have arrived whole, and what was
+// sent is kept until the left neighbour has acknowledged it. A message that is damaged, lost or
+// late is asked for again and taken once (ring_link.h), so over all stores and unacknowledged
+// trades the multiset of samples is that of the beginning, whatever happens to messages. After a
+// Drain() that returned OK on every rank the stores alone hold it.
+// When a neighbour is gone for good nobody can know what it took with it. What has arrived is then
+// put in place and every other slot keeps its own sample: at least once, rather than at most.
+// TradeStats::samples_in_doubt counts those that another worker may hold as well, or nobody.
 // Source: the authors' "shufgrad" (direction and unit).
 // Thread-safety: thread-compatible; owned by the training thread.
 #ifndef GOSSIPGRAD_WORKER_TRADE_SAMPLE_RING_H_
@@ -33,7 +40,10 @@ struct SampleRingOptions {
 
 struct TradeStats {
   uint64_t trades_begun = 0, trades_committed = 0, trades_late = 0, trades_skipped = 0;
-  uint64_t samples_sent = 0, samples_received = 0, bytes_sent = 0;
+  uint64_t samples_sent = 0, samples_received = 0, bytes_sent = 0;  // repetitions not included
+  uint64_t messages_damaged = 0;                                    // received, and asked for again
+  uint64_t messages_repeated = 0;                                   // sent again, as asked for
+  uint64_t samples_in_doubt = 0;  // held twice or by nobody, since a neighbour is gone
   absl::Duration waited;
 };
 
@@ -45,16 +55,17 @@ class SampleRing {
   // made up for by Drain(). kInvalidArgument: slots that do not exist, or too few.
   virtual absl::Status Begin(absl::Span<const int64_t> used) = 0;
   // Waits (deadline) for the oldest trade in flight and puts its samples into the slots they
-  // replace; a late one stays in flight, OK is returned, and a later call commits it without
-  // waiting for it again (the deadline counts from its Begin). Call while nobody reads the store.
+  // replace; a late one is asked for again and stays in flight, OK is returned, and a later call
+  // commits it without waiting for it again (the deadline counts from its Begin). Also waits, to
+  // the same deadline, where the left neighbour has acknowledged nothing of the last
+  // 2 max_in_flight trades. Call while nobody reads the store.
   // kUnavailable (or what the transport says), once, naming the worker: a neighbour is gone. Not
-  // fatal: from then on the worker keeps its samples, and Begin and Commit do nothing. kDataLoss: a
-  // message came damaged and its trade is given up; the ring goes on.
+  // fatal: from then on the worker keeps its samples, and Begin and Commit do nothing.
   virtual absl::Status Commit() = 0;
-  // Commits everything in flight and makes up for skipped trades: the end of the run, or a view
-  // change. Every rank must have called Begin() equally often, or come to. kDeadlineExceeded names
-  // the worker that is missing and says what is outstanding (it stays in flight); kUnavailable: the
-  // ring is over, as Commit() has said.
+  // Commits everything in flight, makes up for skipped trades, and waits until the left neighbour
+  // has all of ours: the end of an epoch or of the run, or a view change. Every rank must have
+  // called Begin() equally often, or come to. kDeadlineExceeded names the worker that is missing
+  // and says what is outstanding (it stays in flight); kUnavailable: the ring is over.
   virtual absl::Status Drain(absl::Time deadline) = 0;
   virtual TradeStats stats() const = 0;
 };

@@ -2,7 +2,6 @@
 #include "worker/trade/trade.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace gg {
 namespace {
@@ -22,48 +21,30 @@ int32_t GetLabel(const uint8_t* from) {
 
 }  // namespace
 
-Trade::Trade(std::shared_ptr<Monitor> monitor, int64_t samples, const SampleShape& shape)
-    : monitor_(std::move(monitor)), sample_bytes_(shape.bytes()) {
-  const size_t bytes = static_cast<size_t>(samples) * (kLabelBytes + sample_bytes_);
-  outgoing_.resize(bytes);
-  incoming_.resize(bytes);
+size_t TradeMessageBytes(int64_t samples, const SampleShape& shape) {
+  return static_cast<size_t>(samples) * (kLabelBytes + shape.bytes());
 }
 
-void Trade::Start(uint64_t number, std::vector<int64_t> slots, const ShardStore& store,
-                  PeerGroup& group, Rank send_to, Rank receive_from, absl::Time due) {
-  number_ = number;
-  slots_ = std::move(slots);
-  due_ = due;
-  uint8_t* label = outgoing_.data();
-  uint8_t* pixels = label + slots_.size() * kLabelBytes;
-  for (const int64_t slot : slots_) {
+void PackSamples(const ShardStore& store, absl::Span<const int64_t> slots,
+                 absl::Span<uint8_t> message) {
+  uint8_t* label = message.data();
+  uint8_t* pixels = label + slots.size() * kLabelBytes;
+  for (const int64_t slot : slots) {
     PutLabel(label, store.label(slot));
     label += kLabelBytes;
-    pixels = std::copy_n(store.pixels(slot).begin(), sample_bytes_, pixels);
+    pixels = std::copy_n(store.pixels(slot).begin(), store.shape().bytes(), pixels);
   }
-  {
-    MutexLock lock(&monitor_->mu);
-    outcome_ = {};
-  }
-  const auto report = [self = shared_from_this()](std::optional<absl::Status> Outcome::*which) {
-    return [self, which](absl::Status status) {
-      MutexLock lock(&self->monitor_->mu);
-      self->outcome_.*which = std::move(status);
-      self->monitor_->changed.NotifyAll();
-    };
-  };
-  // The place first: what the neighbour has sent already need not wait in the transport.
-  group.Recv(receive_from, tag(), absl::MakeSpan(incoming_), report(&Outcome::received));
-  group.Send(send_to, tag(), outgoing_, report(&Outcome::sent));
 }
 
-void Trade::PutInto(ShardStore& store) const {
-  const uint8_t* label = incoming_.data();
-  const uint8_t* pixels = label + slots_.size() * kLabelBytes;
-  for (const int64_t slot : slots_) {
-    store.Replace(slot, absl::MakeConstSpan(pixels, sample_bytes_), GetLabel(label));
+void UnpackSamples(absl::Span<const uint8_t> message, absl::Span<const int64_t> slots,
+                   ShardStore& store) {
+  const size_t sample_bytes = store.shape().bytes();
+  const uint8_t* label = message.data();
+  const uint8_t* pixels = label + slots.size() * kLabelBytes;
+  for (const int64_t slot : slots) {
+    store.Replace(slot, absl::MakeConstSpan(pixels, sample_bytes), GetLabel(label));
     label += kLabelBytes;
-    pixels += sample_bytes_;
+    pixels += sample_bytes;
   }
 }
 

@@ -25,12 +25,26 @@ absl::Status TolerateRing(const absl::Status& status, uint64_t step, Reporter& r
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kDataLoss:
       reporter.OnRingTrouble(step, status);
       return absl::OkStatus();
     default:
       return status;
   }
+}
+
+absl::Status StepLoop::Tolerate(const absl::Status& ring, uint64_t step) {
+  if (absl::IsUnavailable(ring)) ring_over_ = true;
+  return TolerateRing(ring, step, *parts_.reporter);
+}
+
+absl::Status StepLoop::BeginEpoch(uint64_t step) {
+  const auto drain = [&] {
+    const PhaseTimer::Scope scope(*parts_.phases, Phase::kCommWait);
+    return parts_.ring->Drain(parts_.clock->Now() + parts_.ring_deadline);
+  };
+  if (!ring_over_) GG_RETURN_IF_ERROR(Tolerate(drain(), step));
+  parts_.source->StartNext(step);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
@@ -60,8 +74,10 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
     const PhaseTimer::Scope scope(phases, Phase::kCommWait);
     return parts_.ring->Commit();
   };
-  GG_RETURN_IF_ERROR(TolerateRing(commit(), step, *parts_.reporter));
-  if (step + 1 < parts_.total_steps) source.StartNext(step + 1);  // while the network computes
+  GG_RETURN_IF_ERROR(Tolerate(commit(), step));
+  if (step + 1 < parts_.total_steps && !LastOfEpoch(step)) {
+    source.StartNext(step + 1);  // while the network computes
+  }
   GG_RETURN_IF_ERROR(parts_.ring->Begin(batch.slots));  // copied into the batch: free to travel
   GG_RETURN_IF_ERROR(exchanging([&] { return exchange.BeginStep(step); }));
   phases.Enter(Phase::kForward);

@@ -33,7 +33,9 @@ struct StepLoopParts {
   MetricSink* metrics = nullptr;
   Reporter* reporter = nullptr;
   uint64_t total_steps = 0;
+  uint64_t steps_per_epoch = 1;
   absl::Duration batch_deadline = absl::Seconds(60);  // how long a step waits for its batch
+  absl::Duration ring_deadline = absl::Seconds(5);    // how long an epoch waits for the ring
 };
 
 struct StepResult {
@@ -41,25 +43,32 @@ struct StepResult {
   ExchangeStats exchange;
 };
 
-// A neighbour that is late or gone, or a damaged trade, costs the ring and not the job: it is reported
-// and OK. Any other error of the ring is returned.
+// A neighbour that is late or gone costs the ring and not the job: it is reported and OK. Any other
+// error of the ring is returned.
 absl::Status TolerateRing(const absl::Status& status, uint64_t step, Reporter& reporter);
 
 class StepLoop {
  public:
   explicit StepLoop(const StepLoopParts& parts) : parts_(parts) {}
 
-  // Begins to assemble the batch of `first_step`. Once, before the first Step.
-  void Prime(uint64_t first_step) { parts_.source->StartNext(first_step); }
+  // Before the first Step, and between the last of one epoch and the first of the next: completes
+  // the trades of the epoch that ends, so that the epoch that begins reads every sample of the job
+  // once, and begins to assemble the batch of `step`. A ring that is late is reported; its samples
+  // may then be read twice, or by nobody, in this epoch.
+  absl::Status BeginEpoch(uint64_t step);
 
-  // One step; steps follow each other without a gap. After an error the loop is over.
+  // One step; within an epoch steps follow each other without a gap. After an error the loop is
+  // over.
   // kInternal: the loss is not finite; nothing of that step has reached the exchange.
   absl::StatusOr<StepResult> Step(uint64_t step);
 
  private:
+  bool LastOfEpoch(uint64_t step) const { return (step + 1) % parts_.steps_per_epoch == 0; }
+  absl::Status Tolerate(const absl::Status& ring, uint64_t step);
   void CountPhases();
 
   const StepLoopParts parts_;
+  bool ring_over_ = false;
   std::array<absl::Duration, kPhaseCount> counted_{};  // what the metrics hold already
 };
 

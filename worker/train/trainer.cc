@@ -140,13 +140,15 @@ class JobTrainer final : public Trainer {
                    .clock = c_.clock,
                    .metrics = c_.metrics,
                    .reporter = c_.reporter,
-                   .total_steps = plan_.total_steps});
+                   .total_steps = plan_.total_steps,
+                   .steps_per_epoch = plan_.steps_per_epoch,
+                   .ring_deadline = absl::Seconds(c_.spec.exchange.deadline_seconds)});
     phases_.Start();
-    loop.Prime(0);
     double epoch_loss = 0;
     uint64_t epoch_steps = 0;
     for (uint64_t step = 0; step < plan_.total_steps; ++step) {
       GG_RETURN_IF_ERROR(StopRequest());
+      if (step % plan_.steps_per_epoch == 0) GG_RETURN_IF_ERROR(loop.BeginEpoch(step));
       const absl::StatusOr<StepResult> done = loop.Step(step);
       if (!done.ok()) return Annotate(done.status(), absl::StrCat("step ", step));
       totals_ += done->exchange;

@@ -54,7 +54,7 @@ enum class Channel : uint16_t {
   kExchange = 1,  // gradients, weights, momentum; step = round of the exchange, block = unit
   kCollective =
       2,       // phases of an all-reduce; step = running number of the collective, block = phase
-  kTrade = 3,  // samples on the ring; step = number of the trade
+  kTrade = 3,  // samples on the ring; what step and block mean: worker/trade/ring_link.h
 };
 
 // On the wire a tag is accompanied by job and view, which the group adds.

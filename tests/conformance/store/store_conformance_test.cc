@@ -115,8 +115,15 @@ event::JobEnded Failed(const std::string& id) {
   e.failure = absl::StatusCode::kUnavailable;
   e.note = "WorkerLost";
   e.culprit = 1;
-  e.culprit_phase = MemberPhase::kLost;
-  e.culprit_reason = "gone";
+  e.members = {{MemberPhase::kStopped, "", {}, "grpc over 10.0.0.2:7"},
+               {MemberPhase::kLost,
+                "gone",
+                {100, 1.5, 0.25, 0.01, 640, 0.125, 3, 0.5, true},
+                "grpc over 10.0.0.1:7"}};
+  e.progress = {100, 400, 1.5, 6, 0.25, 0.01, 1280, 0.125, 0.9, -1, absl::FromUnixSeconds(1)};
+  e.notes = {{absl::FromUnixNanos(1), false, "Submitted", "the job was accepted", ""},
+             {absl::FromUnixNanos(2), true, "PartnerLate", "late", "w2"}};
+  e.revision = 17;
   return e;
 }
 

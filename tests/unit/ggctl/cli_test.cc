@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -56,7 +57,18 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"submit", "--wtch", "-f", "x"}, "did you mean --watch?"},
         Mistake{{"submit", "-f", "x", "--watch", "--wait"}, "excludes"},
         Mistake{{"get", "jbos"}, "did you mean \"jobs\"?"},
-        Mistake{{"get", "jobs", "-o", "xml"}, "xml"},
+        Mistake{{"get", "jobs", "-o", "xml"}, "xml not in {wide,name,json,yaml}"},
+        Mistake{{"validate", "-f", "x", "-o", "wide"}, "wide not in {json,yaml,name}"},
+        Mistake{{"version", "-o", "name"}, "name not in {wide,json,yaml}"},
+        Mistake{{"get", "jobs", "-l", "a==b=c"}, "-l: cannot read \"a==b=c\""},
+        Mistake{{"get", "jobs", "-l", ","}, "-l: cannot read \"\""},
+        Mistake{{"get", "workers", "-l", "a=b"}, "workers have no labels"},
+        Mistake{{"describe", "job"}, "name the job"},
+        Mistake{{"explain", "train", "-o", "markdown"}, "leave out PATH"},
+        Mistake{{"explain", "trian.xyz", "-o", "json"}, "no field \"trian.xyz\""},
+        Mistake{{"submit", "-f", GG_EXAMPLES "/fashion-mlp.yaml", "--name", "A b"},
+                "--name A b: error: metadata.name"},
+        Mistake{{"validate", "-f", ""}, "the name of the job file is empty"},
         Mistake{{"describe", "worker", "x"}, "known: job"},
         Mistake{{"validate", "-f", "/nonexistent.yaml"}, "cannot be opened: No such file"},
         Mistake{{"validate", "-f", "/"}, "is a folder"},
@@ -130,6 +142,72 @@ TEST(Validate, SaysThatAJobIsGoodOrWritesItOut) {
   EXPECT_EQ(Ggctl({"validate", "-f", file}).out, "job/fashion-lenet is valid\n");
   EXPECT_THAT(Ggctl({"validate", "-f", file, "-o", "yaml", "--set", "train.epochs=2"}).out,
               HasSubstr("    epochs: 2\n"));
+}
+
+TEST(Validate, MistakesAreDataForPrograms) {
+  // Not the path of this checkout.
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(GG_TESTDATA);
+  const Result json =
+      Ggctl({"validate", "-f", "five-mistakes.yaml", "-o", "json", "--set", "train.seed=x"});
+  const Result yaml = Ggctl({"validate", "-f", "five-mistakes.yaml", "-o", "yaml"});
+  std::filesystem::current_path(here);
+  EXPECT_EQ(json.code, 2);
+  EXPECT_EQ(yaml.code, 2);
+  ExpectGolden(GG_TESTDATA "/five-mistakes.json", json.out);
+  EXPECT_THAT(yaml.out, HasSubstr("kind: ProblemList\nitems:\n  - severity: error\n"));
+  EXPECT_THAT(json.err, HasSubstr("five-mistakes.yaml: 6 problems\n"));
+}
+
+TEST(Validate, AFileThatIsNotThereIsAProblemToo) {
+  const Result result = Ggctl({"validate", "-f", "/nonexistent.yaml", "-o", "json"});
+  EXPECT_EQ(result.code, 2);
+  const auto list = nlohmann::json::parse(result.out);
+  ASSERT_EQ(list["items"].size(), 1u);
+  EXPECT_EQ(list["items"][0]["source"], "/nonexistent.yaml");
+  EXPECT_TRUE(list["items"][0]["line"].is_null());
+}
+
+TEST(Validate, AGoodJobIsTheSameDocumentInBothForms) {
+  const std::string file = GG_EXAMPLES "/fashion-lenet.yaml";
+  const auto json = nlohmann::json::parse(Ggctl({"validate", "-f", file, "-o", "json"}).out);
+  EXPECT_EQ(json["kind"], "TrainingJob");
+  EXPECT_EQ(Ggctl({"validate", "-f", file, "-o", "name"}).out, "job/fashion-lenet\n");
+}
+
+TEST(Version, IsTheSameInEachForm) {
+  const auto json = nlohmann::json::parse(Ggctl({"version", "--client", "-o", "json"}).out);
+  const std::string version = json["client"]["version"];
+  EXPECT_THAT(Ggctl({"version", "--client", "-o", "yaml"}).out,
+              HasSubstr("version: \"" + version + "\"\n"));
+  EXPECT_THAT(Ggctl({"version", "--client"}).out, HasSubstr("client  " + version + "\n"));
+  EXPECT_THAT(Ggctl({"version", "--client", "-o", "wide"}).out, HasSubstr(version + "  protocol "));
+}
+
+TEST(Submit, ADryRunOfTheClientNeedsNoCoordinator) {
+  const std::vector<std::string> submit = {"submit", "-f",       GG_EXAMPLES "/fashion-mlp.yaml",
+                                           "--name", "other",    "--dry-run",
+                                           "client", "--server", "127.0.0.1:1"};
+  std::vector<std::string> as_json = submit;
+  as_json.insert(as_json.end(), {"-o", "json"});
+  EXPECT_EQ(Ggctl(submit).out, "job/other accepted (dry run)\n");
+  const Result json = Ggctl(as_json);
+  EXPECT_EQ(json.code, 0) << json.err;
+  EXPECT_EQ(nlohmann::json::parse(json.out)["metadata"]["name"], "other");
+}
+
+TEST(Explain, FieldsAreDataForPrograms) {
+  const auto all = nlohmann::json::parse(Ggctl({"explain", "-o", "json"}).out);
+  EXPECT_EQ(all["kind"], "FieldList");
+  const auto one = nlohmann::json::parse(Ggctl({"explain", "train.epochs", "-o", "json"}).out);
+  ASSERT_EQ(one["items"].size(), 1u);
+  EXPECT_EQ(one["items"][0]["path"], "spec.train.epochs");
+  EXPECT_EQ(one["items"][0]["default"], 5);
+  EXPECT_EQ(one["items"][0]["minimum"], 1);
+  const auto section =
+      nlohmann::json::parse(Ggctl({"explain", "job.spec.train", "-o", "json"}).out);
+  EXPECT_GT(section["items"].size(), 1u);
+  EXPECT_LT(section["items"].size(), all["items"].size());
 }
 
 TEST(Explain, AFieldASectionAndTheTopAreStable) {

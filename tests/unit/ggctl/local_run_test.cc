@@ -14,6 +14,7 @@
 
 #include "ggctl/cli.h"
 #include "ggctl/cluster/local_cluster.h"
+#include "ggctl/cluster/temp_folder.h"
 
 namespace gg {
 namespace {
@@ -196,6 +197,44 @@ TEST_F(LocalRunTest, LogsAreKeptOnRequest) {
   EXPECT_EQ(Ggctl({"--log-dir", (folder_ / "logs").string()}), 0);
   EXPECT_THAT(LogTail((folder_ / "logs/worker-1.log").string(), 5),
               ::testing::ElementsAre("worker-1 speaks"));
+}
+
+TEST_F(LocalRunTest, FoldersOfKilledRunsAreRemovedAndNoOthers) {
+  const std::string parent = (folder_ / "tmp").string();
+  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
+  auto living = TempFolder::Make(parent);
+  auto kept = TempFolder::Make(parent);
+  ASSERT_TRUE(living.ok() && kept.ok());
+  const std::string kept_path = (*kept)->path();
+  (*kept)->Keep();
+  kept->reset();
+  // A copy: without the lock that the owner holds, as after its death.
+  const std::string left = parent + "/ggctl-killed";
+  std::filesystem::copy((*living)->path(), left, std::filesystem::copy_options::recursive);
+  std::ofstream(left + "/store.db") << "data";
+  // What only looks like one: without a lock file, a link to an abandoned one, another name.
+  const std::string no_lock = parent + "/ggctl-abcdef", link = parent + "/ggctl-linked";
+  const std::string other = parent + "/ggctl-keep-this";
+  std::filesystem::create_directory(no_lock);
+  std::filesystem::create_directory(other);
+  std::ofstream(other + "/lock") << "";
+  std::filesystem::create_directory_symlink(other, link);
+
+  EXPECT_EQ(TempFolder::RemoveAbandoned(parent), 1);
+  EXPECT_FALSE(exists(left));
+  for (const std::string& path : {(*living)->path(), kept_path, no_lock, link, other + "/lock"})
+    EXPECT_TRUE(exists(path)) << path;
+  for (const std::string& path : {kept_path, no_lock, link, other})
+    std::filesystem::remove_all(path);
+}
+
+TEST_F(LocalRunTest, AnAbandonedFolderGoesWithTheNextRun) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  const std::string abandoned = (folder_ / "tmp" / "ggctl-killed").string();
+  std::filesystem::create_directory(abandoned);
+  std::ofstream(abandoned + "/lock") << "";
+  EXPECT_EQ(Ggctl(), 0) << err_.str();
+  EXPECT_FALSE(std::filesystem::exists(abandoned));
 }
 
 TEST(LogTail, ReadsNoMoreThanTheEnd) {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ggctl/cli.h"
@@ -99,6 +100,60 @@ TEST_F(VerbsTest, GetWorkersListsThem) {
   EXPECT_EQ(Ggctl({"get", "workers", "worker-7"}), 4);
 }
 
+TEST_F(VerbsTest, WorkersAreSortedByNameWithNumbersAsNumbers) {
+  for (const char* name : {"worker-10", "worker-2", "b", "worker-1"})
+    fake_.workers.emplace_back().set_worker_id(name);
+  EXPECT_EQ(Ggctl({"get", "workers", "-o", "name"}), 0);
+  EXPECT_EQ(out(), "worker/b\nworker/worker-1\nworker/worker-2\nworker/worker-10\n");
+  EXPECT_EQ(Ggctl({"get", "workers", "worker-10", "b", "-o", "name"}), 0);
+  EXPECT_EQ(out(), "worker/worker-10\nworker/b\n");
+  EXPECT_EQ(Ggctl({"get", "workers", "worker-11"}), 4);
+  EXPECT_THAT(err(), HasSubstr("worker \"worker-11\" not found; did you mean"));
+}
+
+TEST_F(VerbsTest, JobsAreListedInTheOrderOfSubmission) {
+  for (const auto& [name, seconds] : {std::pair{"new", 300}, std::pair{"old", 100}}) {
+    v1::Job job = RunningJob(name);
+    job.mutable_created()->set_seconds(seconds);
+    fake_.AddJob(job);
+  }
+  EXPECT_EQ(Ggctl({"get", "jobs", "-o", "name"}), 0);
+  EXPECT_EQ(out(), "job/old\njob/new\n");
+  EXPECT_EQ(Ggctl({"get", "jobs", "--no-headers"}), 0);
+  EXPECT_THAT(out(), StartsWith("old "));
+}
+
+TEST_F(VerbsTest, JobsAreSelectedByStateAndLabels) {
+  v1::Job job = RunningJob("a");
+  (*job.mutable_spec()->mutable_labels())["team"] = "vision";
+  fake_.AddJob(job);
+  fake_.AddJob(FinishedJob("b"));
+  const auto selected = [&](const char* option, const char* value) {
+    EXPECT_EQ(Ggctl({"get", "jobs", "-o", "name", option, value}), 0) << err();
+    return out();
+  };
+  EXPECT_EQ(selected("--state", "running"), "job/a\n");
+  EXPECT_EQ(selected("--state", "Succeeded"), "job/b\n");
+  EXPECT_EQ(selected("-l", "team=vision"), "job/a\n");
+  EXPECT_EQ(selected("-l", "team==vision, team"), "job/a\n");
+  EXPECT_EQ(selected("-l", "team!=vision"), "job/b\n");
+  EXPECT_EQ(selected("-l", "!team"), "job/b\n");
+  EXPECT_EQ(selected("-l", "team,!team"), "");
+}
+
+TEST_F(VerbsTest, DescribeShowsTheSameInEachForm) {
+  fake_.AddJob(FinishedJob("two"));
+  EXPECT_EQ(Ggctl({"describe", "job/two", "-o", "json"}), 0);
+  const auto json = nlohmann::json::parse(out());
+  ExpectGolden(GG_TESTDATA "/describe.json", out());
+  EXPECT_EQ(Ggctl({"describe", "job", "two", "-o", "yaml"}), 0);
+  EXPECT_THAT(out(), HasSubstr("  name: two\n"));
+  EXPECT_EQ(Ggctl({"describe", "job", "two", "-o", "wide"}), 0);
+  EXPECT_THAT(out(), HasSubstr("ADDRESS"));
+  EXPECT_THAT(out(), HasSubstr("PHASE"));
+  EXPECT_THAT(out(), HasSubstr(json["status"]["workers"][0]["address"].get<std::string>()));
+}
+
 TEST_F(VerbsTest, DescribeShowsTheWholeJob) {
   fake_.AddJob(FinishedJob("two"));
   EXPECT_EQ(Ggctl({"describe", "job", "two"}), 0);
@@ -131,6 +186,8 @@ TEST_F(VerbsTest, SubmitSendsTheWholeSpecWithARequestId) {
 TEST_F(VerbsTest, ADryRunKeepsNothing) {
   EXPECT_EQ(Ggctl({"submit", "-f", job_file_, "--dry-run", "server"}), 0);
   EXPECT_TRUE(fake_.submits()[0].validate_only());
+  EXPECT_EQ(Ggctl({"submit", "-f", job_file_, "--dry-run", "server", "-o", "yaml"}), 0);
+  EXPECT_THAT(out(), StartsWith("apiVersion: "));
 }
 
 TEST_F(VerbsTest, ViolationsOfTheServerAreShownAsFieldPaths) {
@@ -222,6 +279,8 @@ TEST_F(VerbsTest, WatchShowsALinePerChangeAndTheSummary) {
   EXPECT_THAT(err(), HasSubstr("two: Succeeded"));
   EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
   ExpectGolden(GG_TESTDATA "/summary.txt", out());
+  EXPECT_EQ(Ggctl({"watch", "job/two", "-o", "json"}), 0) << err();
+  EXPECT_EQ(nlohmann::json::parse(out())["status"]["state"], "Succeeded");
 }
 
 TEST_F(VerbsTest, WaitEndsWithTheOutcome) {
@@ -232,6 +291,8 @@ TEST_F(VerbsTest, WaitEndsWithTheOutcome) {
   EXPECT_EQ(Ggctl({"submit", "-f", job_file_, "--wait"}), 8);
   EXPECT_THAT(out(), HasSubstr("worker-1 was lost"));
   fake_.watch.back().set_failure_code(static_cast<int>(grpc::StatusCode::DATA_LOSS));
+  EXPECT_EQ(Ggctl({"submit", "-f", job_file_, "--wait"}), 2);
+  fake_.watch.back().set_failure_code(static_cast<int>(grpc::StatusCode::PERMISSION_DENIED));
   EXPECT_EQ(Ggctl({"submit", "-f", job_file_, "--wait"}), 2);
   fake_.watch.back().set_state(v1::JOB_STATE_CANCELLED);
   EXPECT_EQ(Ggctl({"submit", "-f", job_file_, "--wait", "-o", "json"}), 9);
@@ -270,6 +331,8 @@ TEST_F(VerbsTest, CancelStopsARunningJobOnly) {
   EXPECT_EQ(Ggctl({"cancel", "one"}), 0);
   EXPECT_THAT(err(), HasSubstr("is over already"));
   EXPECT_THAT(fake_.cancels(), SizeIs(1));
+  EXPECT_EQ(Ggctl({"cancel", "job/one", "--error-unchanged", "-o", "json"}), 3);
+  EXPECT_EQ(nlohmann::json::parse(out())["metadata"]["name"], "one");
 }
 
 TEST_F(VerbsTest, VersionWarnsOfAnotherProtocol) {
@@ -278,6 +341,10 @@ TEST_F(VerbsTest, VersionWarnsOfAnotherProtocol) {
   EXPECT_THAT(err(), StartsWith("warning: ggctl speaks protocol"));
   EXPECT_EQ(Ggctl({"version", "--client", "-o", "json"}), 0);
   EXPECT_FALSE(nlohmann::json::parse(out()).contains("server"));
+  EXPECT_EQ(Ggctl({"version", "-o", "wide"}), 0);
+  EXPECT_THAT(out(), HasSubstr("  at " + server_ + "  id "));
+  EXPECT_EQ(Ggctl({"version", "-o", "json"}), 0);
+  EXPECT_EQ(nlohmann::json::parse(out())["server"]["version"], "9.8.7");
 }
 
 TEST(WithoutACoordinator, EachVerbEndsWithUnavailable) {

@@ -148,7 +148,7 @@ std::string OutLink::Describe() const {
   const std::string path = absl::StrCat("grpc over ", options_.targets->front().text);
   if (dialing_) return absl::StrCat(path, ", connecting");
   if (!last_error_.ok()) return absl::StrCat(path, ", not connected: ", last_error_.message());
-  return absl::StrCat(path, ", not used yet");
+  return path;  // kept by readers for longer than "not used yet" is true
 }
 
 }  // namespace gg

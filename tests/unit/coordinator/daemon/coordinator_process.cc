@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -48,6 +49,10 @@ CoordinatorProcess::CoordinatorProcess(const std::string& folder, std::vector<st
     : port_file_(Unique(folder, "ports")), log_file_(Unique(folder, "log")) {
   const char* binary = std::getenv("GG_COORDINATOR");
   if (binary == nullptr) return;
+  for (const char* flag : {"--listen", "--http-listen"}) {
+    if (std::find(args.begin(), args.end(), flag) == args.end())
+      args.insert(args.end(), {flag, "127.0.0.1:0"});
+  }
   args.insert(args.begin(), binary);
   args.insert(args.end(), {"--port-file", port_file_});
   std::vector<char*> argv;

@@ -27,10 +27,11 @@ Leave Refused(std::vector<const char*> args) {
   return *leave;
 }
 
-TEST(FlagsTest, DefaultsListenOnLoopbackOnly) {
+TEST(FlagsTest, DefaultsListenOnLoopbackOnlyWhereGgctlLooks) {
   const auto parsed = Parse({});
   const Flags& flags = std::get<Flags>(parsed);
-  EXPECT_EQ(flags.listen, "127.0.0.1:0");
+  EXPECT_EQ(flags.listen, "127.0.0.1:7070");
+  EXPECT_EQ(flags.http_listen, "127.0.0.1:7071");
   EXPECT_EQ(flags.store, "");
   EXPECT_EQ(flags.lease_seconds, 3);
 }

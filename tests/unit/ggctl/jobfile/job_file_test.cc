@@ -169,6 +169,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "expected a name"},
         BadFile{"column after wide characters", With("  train: {seed: 1, é: 2}\n"), 6, 20,
                 "spec.train.é", "unknown field"},
+        BadFile{"a leading zero", With("  train: {epochs: 010}\n"), 6, 19, "spec.train.epochs",
+                "write it without leading zeros"},
+        BadFile{"not a number", With("  learning_rate: {base: .nan}\n"), 6, 25,
+                "spec.learning_rate.base", "expected a number"},
         BadFile{"a range", With("  train: {epochs: 0}\n"), 6, 19, "spec.train.epochs",
                 "1 <= value"},
         BadFile{"a rule over fields", With("  workers: {min: 3, max: 2}\n"), 6, 26,
@@ -225,11 +229,14 @@ TEST(JobFile, BadOverridesAreShownAsTheUserWroteThem) {
                                         {"train.batch_size=0", "--set train.batch_size=0"}});
   EXPECT_EQ(Shown(file),
             "--set train.epochs=x: error: spec.train.epochs: expected a whole number, got \"x\"\n"
+            "       = the default is 5; `ggctl explain spec.train.epochs` says more\n"
             "--set train.epoch=1: error: unknown field \"train.epoch\"; did you mean "
             "\"spec.train.epochs\"?\n"
             "--set train.batch_size=0: error: spec.train.batch_size: must satisfy 1 <= value <= "
             "1048576, got 0\n"
-            "--workers 0: error: spec.workers.min: must satisfy 1 <= value <= 4096, got 0\n");
+            "       = the default is 64; `ggctl explain spec.train.batch_size` says more\n"
+            "--workers 0: error: spec.workers.min: must satisfy 1 <= value <= 4096, got 0\n"
+            "       = the default is 1; `ggctl explain spec.workers.min` says more\n");
 }
 
 TEST(JobFile, WarningsDoNotStopTheJob) {

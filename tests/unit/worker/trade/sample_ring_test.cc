@@ -211,18 +211,57 @@ TEST_F(SampleRingTest, TradesThatWereWholeBeforeTheLossAreCommitted) {
   EXPECT_EQ(Labels(0), (std::vector<int32_t>{4, 5, 2, 3}));
 }
 
-TEST_F(SampleRingTest, ADamagedMessageCostsItsTradeAndNoMore) {
+// A damaged message used to cost its trade: the receiver kept its samples, which its left neighbour
+// had by then as well, and those of its right neighbour were lost.
+TEST_F(SampleRingTest, ADamagedMessageIsSentAgain) {
   peers_.Damage(1, {Channel::kTrade, 0, 0});
+  peers_.Damage(1, {Channel::kTrade, 0, 1});
   for (Rank r = 0; r < 3; ++r) Make(r);
   for (auto& ring : rings_) ASSERT_TRUE(ring->Begin({0, 1}).ok());
-  const absl::Status damaged = rings_[0]->Commit();
-  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(damaged.message()), HasSubstr("trade 0 from worker w1"));
-  EXPECT_EQ(Labels(0), (std::vector<int32_t>{0, 1, 2, 3}));
-  for (Rank r = 1; r < 3; ++r) ASSERT_TRUE(rings_[static_cast<size_t>(r)]->Commit().ok());
-  for (auto& ring : rings_) ASSERT_TRUE(ring->Begin({2, 3}).ok());
-  for (auto& ring : rings_) ASSERT_TRUE(ring->Commit().ok());
-  EXPECT_EQ(Labels(0), (std::vector<int32_t>{0, 1, 6, 7}));
+  for (auto& ring : rings_) ASSERT_TRUE(ring->Drain(Soon()).ok());
+  EXPECT_EQ(Labels(0), (std::vector<int32_t>{4, 5, 2, 3}));
+  EXPECT_EQ(Contents(stores_, set_), set_.labels);
+  EXPECT_EQ(rings_[0]->stats().messages_damaged, 2u);
+  EXPECT_EQ(rings_[1]->stats().messages_repeated, 2u);
+  EXPECT_EQ(rings_[1]->stats().samples_sent, 2u);
+}
+
+// Where nothing comes whole, asking at once would never end: it goes on at the pace of the
+// deadline.
+TEST_F(SampleRingTest, ALinkThatDamagesEverythingIsLateAndNotBusy) {
+  for (uint32_t attempt = 0; attempt < 40; ++attempt) {
+    peers_.Damage(1, {Channel::kTrade, 0, attempt});
+  }
+  for (Rank r = 0; r < 3; ++r) Make(r, absl::Milliseconds(2));
+  for (auto& ring : rings_) ASSERT_TRUE(ring->Begin({0, 1}).ok());
+  const absl::Status late = rings_[0]->Drain(Now() + absl::Milliseconds(5));
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()), HasSubstr("trade 0 waits for worker w1"));
+  EXPECT_LT(rings_[0]->stats().messages_damaged, 40u);
+  ForEachRank(3, [&](Rank r) {
+    const absl::Status drained = rings_[static_cast<size_t>(r)]->Drain(Soon());
+    ASSERT_TRUE(drained.ok()) << drained;
+  });
+  EXPECT_GT(rings_[0]->stats().messages_damaged, 9u);
+  EXPECT_EQ(Contents(stores_, set_), set_.labels);
+}
+
+// When the neighbour is gone: what has arrived is put in place, the rest stays, and what nobody can
+// know is counted.
+TEST_F(SampleRingTest, SamplesInDoubtAreCountedWhenANeighbourIsGone) {
+  Make(0);
+  Make(1);
+  ASSERT_TRUE(rings_[0]->Begin({0, 1}).ok());
+  ASSERT_TRUE(rings_[1]->Begin({0, 1}).ok());
+  ASSERT_TRUE(rings_[0]->Commit().ok());  // w2 has acknowledged nothing: it never came
+  EXPECT_EQ(rings_[0]->stats().samples_in_doubt, 0u);
+  peers_.Lose(2);
+  const absl::Status drained = rings_[0]->Drain(Soon());
+  EXPECT_EQ(drained.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(drained.message()),
+              AllOf(HasSubstr("w2"), HasSubstr("2 samples in doubt")));
+  EXPECT_EQ(Labels(0), (std::vector<int32_t>{4, 5, 2, 3}));
+  EXPECT_EQ(rings_[0]->stats().samples_in_doubt, 2u);
 }
 
 TEST_F(SampleRingTest, ANeighbourThatTradesAnotherNumberOfSamplesIsAnError) {

@@ -55,6 +55,20 @@ TEST(FrameTest, WhatIsWrittenIsAFrameToProtobuf) {
   EXPECT_FALSE(frame.has_hello());
 }
 
+// No copy between the memory that was lent and the connection.
+TEST(FrameTest, AChunkIsSentFromTheMemoryItLiesIn) {
+  std::vector<uint8_t> lent(100000, 7);
+  FrameHeader header;
+  header.channel = 1;
+  header.message_bytes = header.chunk_bytes = lent.size();
+  const grpc::Slice chunk(lent.data(), lent.size(), grpc::Slice::STATIC_SLICE);
+  std::vector<grpc::Slice> slices;
+  ASSERT_TRUE(EncodeChunk(header, chunk).Dump(&slices).ok());
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(slices[1].begin(), lent.data());
+  EXPECT_EQ(slices[1].size(), lent.size());
+}
+
 TEST(FrameTest, WhatProtobufWritesIsReadHoweverItIsCut) {
   std::string chunk;
   for (int i = 0; i < 5000; ++i) chunk.push_back(static_cast<char>(i * 31));
