@@ -133,8 +133,13 @@ const std::vector<Field>& FieldTable() {
       Float("spec.learning_rate.max_scaled", GG_REF(learning_rate.max_scaled), "", From(0, 100),
             "Upper bound of the rate after `scaling`. 0 = no bound."),
 
-      Choice("spec.exchange.algorithm", GG_REF(exchange.algorithm), {"gossip-grad", "none"},
+      Choice("spec.exchange.algorithm", GG_REF(exchange.algorithm),
+             {"gossip-grad", "allreduce", "allreduce-layerwise", "periodic-average", "local-sgd",
+              "cocod", "none"},
              "How workers agree. gossip-grad: each step, each worker exchanges with one partner. "
+             "allreduce: every step uses the mean gradient of all; allreduce-layerwise: the same, "
+             "layer by layer during back-propagation. periodic-average, local-sgd: models are "
+             "averaged every `period` steps. cocod: the same while the next steps run. "
              "none: workers train alone and are averaged once at the end."),
       Choice("spec.exchange.schedule", GG_REF(exchange.schedule), {"dissemination", "hypercube"},
              "Who meets whom. dissemination: any number of workers. hypercube: powers of two, "
@@ -157,6 +162,20 @@ const std::vector<Field>& FieldTable() {
             "How long a step waits for its partner before it goes on without it."),
       Int("spec.exchange.bucket_bytes", GG_REF(exchange.bucket_bytes), "bytes", From(0, 1 << 30),
           "Adjacent layers are sent together up to this size. 0 = each layer on its own."),
+      Int("spec.exchange.period", GG_REF(exchange.period), "steps", From(0, kMaxCount),
+          "Steps between two averages of periodic-average, local-sgd and cocod. 0 = ceil(log2 p), 8 "
+          "and 5."),
+      Float("spec.exchange.local_from_epoch", GG_REF(exchange.local_from_epoch), "epochs",
+            From(0, 1e6),
+            "local-sgd averages after every step before this epoch (post-local SGD). 0 = never."),
+      Choice("spec.exchange.collective", GG_REF(exchange.collective),
+             {"auto", "ring", "halving-doubling", "recursive-doubling"},
+             "How sums over all workers travel. auto: by the size of the vector. Used by all "
+             "algorithms but gossip-grad and none."),
+      Float("spec.exchange.collective_seconds", GG_REF(exchange.collective_seconds), "seconds",
+            From(0.001, 86400),
+            "How long a step waits for all other workers, where the algorithm needs all of them, "
+            "before the job ends."),
       Bool("spec.exchange.final_average", GG_REF(exchange.final_average),
            "Close with an exact average of all replicas; that average is the result."),
 

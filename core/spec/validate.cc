@@ -287,7 +287,8 @@ class Checker {
           absl::StrCat("set max to ", workers.min, " or more"));
       return;
     }
-    if (spec_.exchange.algorithm == "none" || spec_.exchange.schedule != "hypercube") return;
+    if (spec_.exchange.algorithm != "gossip-grad") return;  // the others have no partners
+    if (spec_.exchange.schedule != "hypercube") return;
     for (int64_t size = workers.min; size <= workers.max; ++size) {
       if ((size & (size - 1)) == 0) continue;
       Add("spec.exchange.schedule",

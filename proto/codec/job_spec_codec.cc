@@ -25,7 +25,12 @@ namespace v1 = gossipgrad::v1;
   X(algorithm)                   \
   X(schedule)                    \
   X(rotate)                      \
-  X(payload) X(overlap) X(average_every) X(deadline_seconds) X(bucket_bytes) X(final_average)
+  X(payload)                     \
+  X(overlap)                     \
+  X(average_every)               \
+  X(deadline_seconds)            \
+  X(bucket_bytes)                \
+  X(final_average) X(period) X(local_from_epoch) X(collective) X(collective_seconds)
 #define GG_TRAIN_FIELDS(X, L) X(epochs) X(max_steps) X(batch_size) X(seed) X(evaluate_every_epochs)
 #define GG_WORKERS_FIELDS(X, L) \
   X(min) X(max) X(threads) X(device) X(transport) X(start_timeout_seconds)

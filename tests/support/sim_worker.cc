@@ -83,6 +83,7 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
   context.rank = rank;
   context.clock = &clock;
   context.metrics = &metrics_;
+  context.steps_per_epoch = 4;
   context.transport = "sim";
   context.update = [this](BlockIndex b, uint64_t step) {
     const SgdParams sgd = {static_cast<float>(model_.Rate(step)),

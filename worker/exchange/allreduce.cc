@@ -57,7 +57,7 @@ class AllReduce final : public ExchangeStrategy {
   absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override {
     steps_done_ = step + 1;
     if (!layerwise_) GG_RETURN_IF_ERROR(CloseAll());
-    if (step > 0) context_.group->Expire(Channel::kCollective, (step - 1) * kCollectivesPerStep);
+    context_.group->Expire(Channel::kCollective, step * kCollectivesPerStep);
     return std::exchange(stats_, ExchangeStats());
   }
 

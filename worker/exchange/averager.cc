@@ -64,7 +64,7 @@ absl::Status Averager::Start(int index, uint64_t step, absl::Span<const ConstFla
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   stats.mixed += context_.clock->Now() - start;
   lane.run = CollectiveRun::Start(*context_.device, *context_.group, *context_.clock, lane.program,
-                                  step * kCollectivesPerStep + static_cast<uint64_t>(index),
+                                  (step + 1) * kCollectivesPerStep + static_cast<uint64_t>(index),
                                   *std::exchange(lane.memory, std::nullopt));
   Count(*lane.program, stats);
   absl::Status aborted;

@@ -73,8 +73,8 @@ class Averager {
   std::vector<std::weak_ptr<CollectiveRun>> under_way_ ABSL_GUARDED_BY(mu_);  // by lane
 };
 
-// Numbers of collectives: by the step, and inside it by lane. Those of ReplicaAverage come after the
-// lanes.
+// Numbers of collectives: those of step t from (t + 1) kCollectivesPerStep on, first the lanes, then
+// what ReplicaAverage does after the step.
 inline constexpr uint64_t kCollectivesPerStep = 1 << 16;
 inline constexpr uint64_t kFirstReplicaAverage = kCollectivesPerStep - 256;
 

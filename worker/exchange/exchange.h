@@ -72,6 +72,7 @@ struct ExchangeContext {
   Rank rank = 0;
   Clock* clock = nullptr;
   MetricSink* metrics = nullptr;
+  uint64_t steps_per_epoch = 1;
   std::string transport;  // name of what `group` runs over, for the metrics
   // Applies the optimizer to one block with the rate of `step`, which may be the step before the
   // current one: with gradients exchanged layer by layer, the update waits for the partner until

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -6,9 +7,11 @@
 #include "absl/strings/str_join.h"
 #include "core/schedule/schedule.h"
 #include "core/status.h"
+#include "worker/exchange/allreduce.h"
 #include "worker/exchange/exchange.h"
 #include "worker/exchange/gossip_grad.h"
 #include "worker/exchange/none.h"
+#include "worker/exchange/periodic.h"
 #include "worker/exchange/rule.h"
 
 namespace gg {
@@ -29,6 +32,29 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeGossipGrad(ExchangeContext
   return GossipGrad::Create(std::move(context), choice.rule, std::move(choice.schedule));
 }
 
+// Alone, a worker is its own mean.
+template <absl::StatusOr<std::unique_ptr<ExchangeStrategy>> (*make)(ExchangeContext)>
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeUnlessAlone(ExchangeContext context,
+                                                                  Choice /*choice*/) {
+  const std::string name = context.spec.algorithm;
+  if (context.size == 1) return MakeNoExchange(std::move(context), name);
+  return make(std::move(context));
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeFlatAllReduce(ExchangeContext context) {
+  return MakeAllReduce(std::move(context), /*layerwise=*/false);
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLayerwiseAllReduce(ExchangeContext context) {
+  return MakeAllReduce(std::move(context), /*layerwise=*/true);
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLocal(ExchangeContext context,
+                                                            Choice choice) {
+  if (context.size == 1) return MakeNoExchange(std::move(context), "local-sgd");
+  return MakeLocalSgd(std::move(context), *choice.rule.payload);
+}
+
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeNone(ExchangeContext context,
                                                            Choice /*choice*/) {
   return MakeNoExchange(std::move(context), "none");
@@ -40,6 +66,11 @@ struct Algorithm {
 };
 constexpr Algorithm kAlgorithms[] = {
     {"gossip-grad", MakeGossipGrad},
+    {"allreduce", MakeUnlessAlone<MakeFlatAllReduce>},
+    {"allreduce-layerwise", MakeUnlessAlone<MakeLayerwiseAllReduce>},
+    {"periodic-average", MakeUnlessAlone<MakePeriodicAverage>},
+    {"local-sgd", MakeLocal},
+    {"cocod", MakeUnlessAlone<MakeCocod>},
     {"none", MakeNone},
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/status.h"
+#include "worker/exchange/averager.h"
 #include "worker/exchange/finite.h"
 
 namespace gg {
@@ -14,9 +15,6 @@ namespace {
 std::array<Flat, 3> AveragedParts(ParamArena& arena) {
   return {arena.weights(), arena.momentum(), arena.buffers()};
 }
-
-// Averages after one step, at most: the final one can follow a periodic one.
-constexpr uint64_t kRepeatsPerStep = 256;
 
 }  // namespace
 
@@ -76,7 +74,7 @@ ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time 
     running_ = *state;
   }
   const RingOutcome ring = RingAverage(*context_.group, *context_.clock,
-                                       steps_done * kRepeatsPerStep + repeats_, deadline, *state);
+                                       steps_done * kCollectivesPerStep + kFirstReplicaAverage + repeats_, deadline, *state);
   {
     MutexLock lock(&mu_);
     running_ = nullptr;

@@ -86,6 +86,7 @@ class JobTrainer final : public Trainer {
     exchange.rank = c_.rank;
     exchange.clock = c_.clock;
     exchange.metrics = c_.metrics;
+    exchange.steps_per_epoch = plan_.steps_per_epoch;
     exchange.transport = c_.transport;
     exchange.update = [this](BlockIndex block, uint64_t step) {
       const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every algorithm must fulfil, for 1 .. 9 workers on threads: its rule, against a dense oracle
+// in double precision that knows neither units nor messages; and what holds of all of them.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/sim_threads.h"
+
+namespace gg {
+namespace {
+
+constexpr uint64_t kSteps = 13;
+
+using Vectors = std::vector<std::vector<double>>;  // [rank][parameter]
+
+// All models of a cluster, and one step of each rule.
+class Dense {
+ public:
+  Dense(const SimModel& model, int size, const std::vector<size_t>& offsets)
+      : w(size), v(size), model_(model), offsets_(offsets) {
+    for (auto& weights : w) {
+      for (const size_t i : offsets) weights.push_back(static_cast<float>(model.Initial(i)));
+    }
+    for (auto& momentum : v) momentum.assign(offsets.size(), 0);
+  }
+
+  int size() const { return static_cast<int>(w.size()); }
+
+  Vectors Gradients(uint64_t step) const {
+    Vectors g(w.size());
+    for (Rank r = 0; r < size(); ++r) {
+      for (size_t k = 0; k < offsets_.size(); ++k) {
+        const size_t i = offsets_[k];
+        const double noise = model_.noise ? model_.Noise(r, step, i) : 0;
+        g[r].push_back(model_.curvature * (w[r][k] - model_.Target(r, i)) + noise);
+      }
+    }
+    return g;
+  }
+
+  void Update(const Vectors& g, uint64_t step) {
+    for (Rank r = 0; r < size(); ++r) {
+      for (size_t k = 0; k < offsets_.size(); ++k) {
+        v[r][k] = model_.momentum * v[r][k] + model_.Rate(step) * g[r][k];
+        w[r][k] -= v[r][k];
+      }
+    }
+  }
+
+  static Vectors Mean(const Vectors& a) {
+    std::vector<double> mean(a[0].size());
+    for (const auto& vector : a) {
+      for (size_t k = 0; k < mean.size(); ++k) mean[k] += vector[k] / static_cast<double>(a.size());
+    }
+    return Vectors(a.size(), mean);
+  }
+
+  Vectors w, v;
+
+ private:
+  const SimModel model_;
+  const std::vector<size_t> offsets_;
+};
+
+struct Method {
+  std::string name;  // of the test
+  ExchangeSpec spec;
+  std::function<void(Dense&, uint64_t step)> step;
+  bool equal_replicas = false;  // after every step
+};
+
+ExchangeSpec SpecOf(const std::string& algorithm) {
+  ExchangeSpec spec = SimSpec("weights-momentum", "layerwise");
+  spec.algorithm = algorithm;
+  return spec;
+}
+
+void AllReduceStep(Dense& d, uint64_t step) {
+  d.Update(Dense::Mean(d.Gradients(step)), step);
+}
+
+std::function<void(Dense&, uint64_t)> AveragedEvery(uint64_t period, bool momentum_too,
+                                                    uint64_t together_until = 0) {
+  return [=](Dense& d, uint64_t step) {
+    d.Update(d.Gradients(step), step);
+    if (step >= together_until && (step + 1) % period != 0) return;
+    d.w = Dense::Mean(d.w);
+    if (momentum_too) d.v = Dense::Mean(d.v);
+  };
+}
+
+std::vector<Method> Methods() {
+  std::vector<Method> methods;
+  for (const char* collective : {"auto", "ring", "halving-doubling", "recursive-doubling"}) {
+    for (const char* algorithm : {"allreduce", "allreduce-layerwise"}) {
+      Method& m = methods.emplace_back(
+          Method{std::string(algorithm) + "_" + collective, SpecOf(algorithm), AllReduceStep, true});
+      m.spec.collective = collective;
+    }
+  }
+  methods.push_back({"periodic_average", SpecOf("periodic-average"), [](Dense& d, uint64_t step) {
+                       const auto log2 = std::bit_width(static_cast<unsigned>(d.size() - 1));
+                       AveragedEvery(std::max(1, static_cast<int>(log2)), true)(d, step);
+                     }});
+  methods.push_back({"periodic_average_5", SpecOf("periodic-average"), AveragedEvery(5, true)});
+  methods.back().spec.period = 5;
+  methods.push_back({"local_sgd", SpecOf("local-sgd"), AveragedEvery(8, true)});
+  methods.push_back({"local_sgd_weights", SpecOf("local-sgd"), AveragedEvery(3, false)});
+  methods.back().spec.period = 3;
+  methods.back().spec.payload = "weights";
+  methods.push_back({"post_local_sgd", SpecOf("local-sgd"), AveragedEvery(4, true, 6)});
+  methods.back().spec.period = 4;
+  methods.back().spec.local_from_epoch = 1.5;  // of 4 steps
+  for (const int64_t period : {1, 5}) {
+    // The starts of the period before, averaged, and what was done since on top.
+    auto starts = std::make_shared<Vectors>();
+    methods.push_back({"cocod_" + std::to_string(period), SpecOf("cocod"),
+                       [starts, period](Dense& d, uint64_t step) {
+                         if (step == 0) starts->clear();
+                         if (step % period == 0) {
+                           if (!starts->empty()) {
+                             const Vectors mean = Dense::Mean(*starts);
+                             for (Rank r = 0; r < d.size(); ++r) {
+                               for (size_t k = 0; k < d.w[r].size(); ++k) {
+                                 d.w[r][k] += mean[r][k] - (*starts)[r][k];
+                               }
+                             }
+                           }
+                           *starts = d.w;
+                         }
+                         d.Update(d.Gradients(step), step);
+                       }});
+    methods.back().spec.period = period;
+  }
+  methods.push_back({"none", SpecOf("none"),
+                     [](Dense& d, uint64_t step) { d.Update(d.Gradients(step), step); }});
+  for (Method& method : methods) {
+    for (char& c : method.name) c = c == '-' ? '_' : c;
+  }
+  return methods;
+}
+
+struct Case {
+  Method method;
+  int size;
+};
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const Method& method : Methods()) {
+    for (int size = 1; size <= 9; ++size) cases.push_back({method, size});
+  }
+  return cases;
+}
+
+class ExchangeMethods : public testing::TestWithParam<Case> {
+ protected:
+  const Method& method() const { return GetParam().method; }
+  int size() const { return GetParam().size; }
+  SimModel model_;
+};
+
+TEST_P(ExchangeMethods, FollowsTheDenseOracle) {
+  ThreadCluster cluster(model_, method().spec, size());
+  const std::vector<size_t> offsets = cluster.worker(0).ParameterOffsets();
+  Dense oracle(model_, size(), offsets);
+  for (uint64_t step = 0; step < kSteps; ++step) {
+    cluster.Train(step, 1);
+    method().step(oracle, step);
+    for (Rank r = 0; r < size(); ++r) {
+      const std::vector<float> actual = cluster.worker(r).Weights();
+      for (size_t k = 0; k < offsets.size(); ++k) {
+        ASSERT_NEAR(actual[offsets[k]], oracle.w[r][k], 4e-6)
+            << "step " << step << " rank " << r << " parameter " << k;
+      }
+    }
+  }
+}
+
+TEST_P(ExchangeMethods, SettleChangesNothingButWhen) {
+  ThreadCluster often(model_, method().spec, size()), once(model_, method().spec, size());
+  for (uint64_t step = 0; step < kSteps; ++step) often.Train(step, 1);
+  once.Train(0, kSteps);
+  for (Rank r = 0; r < size(); ++r) {
+    EXPECT_EQ(often.worker(r).Weights(), once.worker(r).Weights());
+    EXPECT_EQ(often.worker(r).Momentum(), once.worker(r).Momentum());
+  }
+}
+
+TEST_P(ExchangeMethods, SameSeedGivesTheSameBitsTwice) {
+  ThreadCluster first(model_, method().spec, size()), second(model_, method().spec, size());
+  first.Train(0, kSteps);
+  second.Train(0, kSteps);
+  for (Rank r = 0; r < size(); ++r) {
+    EXPECT_EQ(first.worker(r).Weights(), second.worker(r).Weights());
+    EXPECT_EQ(first.worker(r).Momentum(), second.worker(r).Momentum());
+    if (method().equal_replicas) {
+      EXPECT_EQ(first.worker(r).Weights(), first.worker(0).Weights());
+    }
+  }
+}
+
+TEST_P(ExchangeMethods, AloneItIsPlainSgdBitForBit) {
+  if (size() != 1) return;
+  ThreadCluster one(model_, method().spec, 1), plain(model_, SpecOf("none"), 1);
+  one.Train(0, kSteps);
+  plain.Train(0, kSteps);
+  EXPECT_EQ(one.worker(0).Weights(), plain.worker(0).Weights());
+}
+
+TEST_P(ExchangeMethods, KeepsTheMeanOfTheModels) {
+  model_.curvature = 0;  // gradients do not depend on the weights
+  ThreadCluster cluster(model_, method().spec, size());
+  cluster.Train(0, kSteps);
+  for (const size_t i : cluster.worker(0).ParameterOffsets()) {
+    double expected = static_cast<float>(model_.Initial(i)), velocity = 0, actual = 0;
+    for (uint64_t step = 0; step < kSteps; ++step) {
+      double g = 0;
+      for (Rank r = 0; r < size(); ++r) g += model_.Noise(r, step, i) / size();
+      velocity = model_.momentum * velocity + model_.Rate(step) * g;
+      expected -= velocity;
+    }
+    for (Rank r = 0; r < size(); ++r) actual += double{cluster.worker(r).Weights()[i]} / size();
+    ASSERT_NEAR(actual, expected, 4e-6);
+  }
+}
+
+TEST_P(ExchangeMethods, EndsInTheSameModelEverywhere) {
+  ThreadCluster cluster(model_, method().spec, size());
+  cluster.Train(0, kSteps);
+  cluster.Run([&](Rank r) {
+    const auto distance = cluster.worker(r).exchange().AverageReplicas(absl::InfiniteFuture());
+    ASSERT_TRUE(distance.ok()) << distance.status();
+  });
+  for (Rank r = 0; r < size(); ++r) {
+    EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExchangeMethods, testing::ValuesIn(Cases()), [](const auto& param) {
+  return param.param.method.name + "_p" + std::to_string(param.param.size);
+});
+
+}  // namespace
+}  // namespace gg

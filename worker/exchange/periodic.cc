@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/exchange/periodic.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/status.h"
+#include "worker/exchange/averager.h"
+#include "worker/exchange/finite.h"
+#include "worker/exchange/replica_average.h"
+
+namespace gg {
+namespace {
+
+using Part = Flat (*)(ParamArena&);
+
+Flat Momentum(ParamArena& arena) {
+  return arena.momentum();
+}
+Flat Weights(ParamArena& arena) {
+  return arena.weights();
+}
+Flat Buffers(ParamArena& arena) {
+  return arena.buffers();
+}
+
+uint64_t CeilLog2(int size) {
+  return static_cast<uint64_t>(std::bit_width(static_cast<unsigned>(size - 1)));
+}
+
+size_t CountOf(ParamArena& arena, const std::vector<Part>& parts) {
+  size_t floats = 0;
+  for (const Part part : parts) floats += part(arena).size();
+  return floats;
+}
+
+// What the three have in common: every gradient is applied where it was computed.
+class LocalSteps : public ExchangeStrategy {
+ public:
+  LocalSteps(ExchangeContext context, std::string name, std::vector<Part> parts, uint64_t period)
+      : context_(std::move(context)),
+        name_(std::move(name)),
+        parts_(std::move(parts)),
+        period_(context_.spec.period > 0 ? static_cast<uint64_t>(context_.spec.period) : period),
+        average_(context_) {}
+
+  absl::Status Build() {
+    GG_ASSIGN_OR_RETURN(averager_,
+                        Averager::Create(context_, {{.floats = CountOf(*context_.arena, parts_)}}));
+    return absl::OkStatus();
+  }
+
+  absl::string_view name() const override { return name_; }
+  absl::Status BlockNeeded(BlockIndex /*block*/) override { return absl::OkStatus(); }
+  absl::Status GradientReady(BlockIndex block) override { return context_.update(block, step_); }
+
+  absl::Status BeginStep(uint64_t step) override {
+    step_ = step;
+    return average_.aborted();
+  }
+
+  absl::StatusOr<ExchangeStats> Settle() override {
+    GG_RETURN_IF_ERROR(average_.aborted());
+    return std::exchange(stats_, ExchangeStats());
+  }
+
+  absl::StatusOr<double> AverageReplicas(absl::Time deadline) override {
+    return average_.Run(steps_done_, deadline);
+  }
+
+  void Abort(absl::Status why) override {
+    average_.Abort(why);
+    averager_->Abort(std::move(why));
+  }
+
+ protected:
+  absl::Status StartAverage(absl::Span<const ConstFlat> parts) {
+    begun_ = step_;
+    return averager_->Start(0, step_, parts, stats_);
+  }
+
+  absl::StatusOr<Flat> AwaitAverage(absl::Time deadline) {
+    absl::StatusOr<Flat> mean = averager_->Await(0, deadline, stats_);
+    if (!mean.ok()) return Annotate(mean.status(), absl::StrCat(name_, " of step ", begun_));
+    if (!AllFinite(*mean)) {
+      return absl::DataLossError(
+          absl::StrCat(name_, " of step ", begun_,
+                       ": the mean of the models is not finite, because a replica's is not"));
+    }
+    return mean;
+  }
+
+  absl::Time Deadline() const {
+    return context_.clock->Now() + absl::Seconds(context_.spec.collective_seconds);
+  }
+
+  absl::StatusOr<ExchangeStats> Finish(uint64_t step) {
+    steps_done_ = step + 1;
+    context_.group->Expire(Channel::kCollective, begun_ * kCollectivesPerStep);
+    return std::exchange(stats_, ExchangeStats());
+  }
+
+  ExchangeContext context_;
+  const std::string name_;
+  const std::vector<Part> parts_;
+  const uint64_t period_;
+  ReplicaAverage average_;
+  std::unique_ptr<Averager> averager_;
+  uint64_t step_ = 0;
+  uint64_t steps_done_ = 0;
+  uint64_t begun_ = 0;  // step of the last average
+  ExchangeStats stats_;
+};
+
+// periodic-average and local-sgd.
+class WaitedFor final : public LocalSteps {
+ public:
+  using LocalSteps::LocalSteps;
+
+  absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override {
+    const bool alone_yet = step >= together_until();
+    if (!alone_yet || (step + 1) % period_ == 0) GG_RETURN_IF_ERROR(Average());
+    return Finish(step);
+  }
+
+ private:
+  // Post-local SGD: before this step every step is averaged.
+  uint64_t together_until() const {
+    return static_cast<uint64_t>(context_.spec.local_from_epoch *
+                                 static_cast<double>(context_.steps_per_epoch));
+  }
+
+  absl::Status Average() {
+    std::vector<ConstFlat> parts;
+    for (const Part part : parts_) parts.push_back(part(*context_.arena));
+    GG_RETURN_IF_ERROR(StartAverage(parts));
+    GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(Deadline()));
+    const absl::Time start = context_.clock->Now();
+    size_t at = 0;
+    for (const Part part : parts_) {
+      const Flat live = part(*context_.arena);
+      GG_RETURN_IF_ERROR(
+          context_.device->Copy(*context_.stream, mean.subspan(at, live.size()), live));
+      at += live.size();
+    }
+    GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+    stats_.mixed += context_.clock->Now() - start;
+    return absl::OkStatus();
+  }
+};
+
+class Cocod final : public LocalSteps {
+ public:
+  using LocalSteps::LocalSteps;
+
+  absl::Status BuildSnapshot() {
+    GG_RETURN_IF_ERROR(Build());
+    GG_ASSIGN_OR_RETURN(snapshot_,
+                        context_.device->Allocate(context_.arena->size() * sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginStep(uint64_t step) override {
+    GG_RETURN_IF_ERROR(LocalSteps::BeginStep(step));
+    if (step % period_ != 0) return absl::OkStatus();
+    GG_RETURN_IF_ERROR(TakeMean(Deadline()));
+    const Flat start = Snapshot();
+    GG_RETURN_IF_ERROR(
+        context_.device->Copy(*context_.stream, context_.arena->weights(), start));
+    const ConstFlat part = start;
+    return StartAverage({&part, 1});
+  }
+
+  absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override { return Finish(step); }
+
+  absl::StatusOr<double> AverageReplicas(absl::Time deadline) override {
+    // The mean of the models does not change by it, but the distance does: everybody ends the run as
+    // if another period were to begin.
+    GG_RETURN_IF_ERROR(TakeMean(deadline));
+    return LocalSteps::AverageReplicas(deadline);
+  }
+
+ private:
+  Flat Snapshot() { return snapshot_->floats().subspan(0, context_.arena->size()); }
+
+  // x <- mean + (x - start): the mean of where the period began, and what we did in it.
+  absl::Status TakeMean(absl::Time deadline) {
+    if (!averager_->busy(0)) return absl::OkStatus();
+    GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(deadline));
+    const absl::Time start = context_.clock->Now();
+    GG_RETURN_IF_ERROR(context_.device->AddDifference(*context_.stream, 1, mean, Snapshot(),
+                                                      context_.arena->weights()));
+    GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+    stats_.mixed += context_.clock->Now() - start;
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<Buffer> snapshot_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakePeriodicAverage(ExchangeContext context) {
+  const uint64_t period = std::max<uint64_t>(1, CeilLog2(context.size));
+  auto strategy = std::make_unique<WaitedFor>(std::move(context), "periodic-average",
+                                              std::vector<Part>{Weights, Momentum, Buffers}, period);
+  GG_RETURN_IF_ERROR(strategy->Build());
+  return strategy;
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLocalSgd(ExchangeContext context,
+                                                               const Payload& payload) {
+  if (payload.before_update) {
+    return absl::InvalidArgumentError(
+        "exchange.algorithm local-sgd averages models: use exchange.payload weights or "
+        "weights-momentum");
+  }
+  std::vector<Part> parts = payload.parts;
+  parts.push_back(Buffers);
+  auto strategy = std::make_unique<WaitedFor>(std::move(context), "local-sgd", std::move(parts), 8);
+  GG_RETURN_IF_ERROR(strategy->Build());
+  return strategy;
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeCocod(ExchangeContext context) {
+  auto strategy = std::make_unique<Cocod>(std::move(context), "cocod", std::vector<Part>{Weights}, 5);
+  GG_RETURN_IF_ERROR(strategy->BuildSnapshot());
+  return strategy;
+}
+
+}  // namespace gg
