@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/clock.h"
 #include "core/status.h"
 #include "ggctl/cluster/local_cluster.h"
@@ -18,6 +19,7 @@
 #include "ggctl/job_json.h"
 #include "ggctl/output.h"
 #include "ggctl/progress.h"
+#include "proto/codec/job_spec_codec.h"
 
 namespace gg {
 
@@ -26,6 +28,8 @@ namespace v1 = gossipgrad::v1;
 namespace {
 
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(20);
+// A worker that has not registered by then is frozen: a healthy one needs a fraction of a second.
+constexpr absl::Duration kRegistration = absl::Seconds(30);
 constexpr absl::Duration kStopGrace = absl::Seconds(3);
 // After a child died: how long the coordinator may take to notice and to say what becomes of the
 // job.
@@ -53,7 +57,7 @@ class Run {
   ExitCode Execute() {
     const absl::Time begin = RealClock().Now();
     outcome_.workers = static_cast<int>(spec_.workers.max);
-    outcome_.job.mutable_spec()->set_name(spec_.name);
+    *outcome_.job.mutable_spec() = ToProto(spec_);
     const ExitCode code = RunCluster();
     outcome_.wall_seconds = absl::ToDoubleSeconds(RealClock().Now() - begin);
     outcome_.exit_code = static_cast<int>(code);
@@ -112,6 +116,7 @@ class Run {
   ExitCode Train() {
     JobFollower follower(&*client_, outcome_.job.id());
     absl::Time verdict_deadline = absl::InfiniteFuture();
+    const absl::Time registered_by = RealClock().Now() + kRegistration;
     while (true) {
       const int signal = signals_.Wait(absl::Milliseconds(500), follower.fd());
       const absl::Time now = RealClock().Now();
@@ -133,7 +138,29 @@ class Run {
         return CoordinatorSilent();
       if (update.ended) return CoordinatorLost(update.status);
       if (now >= verdict_deadline) return Failed(ExitCode::kJobFailed, outcome_.culprit);
+      const bool pending = outcome_.job.state() == v1::JOB_STATE_PENDING;
+      if (pending && now >= registered_by) return NotStarted();
     }
+  }
+
+  // The job still waits for workers, though all of them were started long ago.
+  ExitCode NotStarted() {
+    const auto known = client_->ListWorkers();
+    if (!known.ok()) return CoordinatorLost(known.status());
+    std::vector<std::string> missing;
+    for (const auto& process : cluster_->processes()) {
+      const bool there = process->name == "coordinator" ||
+                         std::any_of(known->begin(), known->end(), [&](const v1::WorkerStatus& w) {
+                           return w.worker_id() == process->name;
+                         });
+      if (there) continue;
+      if (missing.empty()) SetCulprit(*process);
+      missing.push_back(process->ToString());
+    }
+    if (missing.empty()) return Failed(ExitCode::kJobFailed, outcome_.job.reason());
+    return Failed(ExitCode::kJobFailed,
+                  absl::StrCat(absl::StrJoin(missing, ", "), " did not register within ",
+                               absl::FormatDuration(kRegistration)));
   }
 
   // The job is in a final state.

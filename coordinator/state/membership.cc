@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "coordinator/state/policy/worker_lost.h"
+#include "core/status.h"
+#include "core/worker_id.h"
 
 namespace gg {
 namespace {
@@ -48,9 +50,8 @@ const Job* UnfinishedJobOf(const ClusterState& state, const WorkerInfo& info) {
 Decision Register(const ClusterState& state, const input::WorkerRegistered& in, absl::Time now) {
   Decision decision;
   const WorkerInfo& info = in.info;
-  if (info.worker_id.empty()) {
-    decision.commands.push_back(
-        {in.session, "", command::HangUp{absl::InvalidArgumentError("register: no worker_id")}});
+  if (const absl::Status id = CheckWorkerId(info.worker_id); !id.ok()) {
+    decision.commands.push_back({in.session, "", command::HangUp{Annotate(id, "register")}});
     return decision;
   }
   const auto old = state.workers.find(info.worker_id);

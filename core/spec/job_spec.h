@@ -61,10 +61,10 @@ struct ExchangeSpec {
   // gossip-grad | allreduce | allreduce-layerwise | periodic-average | local-sgd | cocod | none
   std::string algorithm = "gossip-grad";
   std::string schedule = "dissemination";  // dissemination | hypercube
-  bool rotate = true;  // a new seeded permutation of ranks every ceil(log2 p) steps
-  std::string payload = "weights-momentum";  // gradients | weights | weights-momentum
-  std::string overlap = "layerwise";         // none | layerwise | step
-  int64_t average_every = 0;  // exact average over all workers every N steps; 0 = never
+  bool rotate = true;                 // a new seeded permutation of ranks every ceil(log2 p) steps
+  std::string payload = "weights";    // gradients | weights | weights-momentum
+  std::string overlap = "layerwise";  // none | layerwise | step
+  int64_t average_every = 0;          // exact average over all workers every N steps; 0 = never
   double deadline_seconds =
       5.0;  // how long a step waits for its partner before it goes on without it
   int64_t period = 0;  // steps between averages of methods that have a period; 0 = the method's own

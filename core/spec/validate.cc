@@ -334,7 +334,7 @@ std::vector<FieldError> Warnings(const JobSpec& spec) {
   if (gossips && spec.exchange.payload == "gradients" && spec.exchange.average_every == 0) {
     out.push_back({"spec.exchange.payload",
                    "gradients alone lets the replicas drift apart, which can end in divergence",
-                   "use weights-momentum, or set spec.exchange.average_every (for example 50)"});
+                   "use weights, or set spec.exchange.average_every (for example 50)"});
   }
   if (gossips && spec.exchange.payload == "weights-momentum" && spec.optimizer.momentum == 0) {
     out.push_back({"spec.exchange.payload", "with momentum 0 the momentum sent is all zeros",

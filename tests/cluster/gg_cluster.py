@@ -54,14 +54,14 @@ def processes_with(token):
 class Run:
     """One `ggctl` process with everything below it."""
 
-    def __init__(self, *arguments, env=None):
+    def __init__(self, *arguments, env=None, stdout=None):
         self.token = uuid.uuid4().hex
         environment = dict(os.environ, GG_TEST_TOKEN=self.token, **(env or {}))
         self.out = tempfile.TemporaryFile("w+")
         self.err = tempfile.TemporaryFile("w+")
         self.started = time.monotonic()
         self.process = subprocess.Popen([str(BIN / "ggctl"), *map(str, arguments)], stdin=subprocess.DEVNULL,
-                                        stdout=self.out, stderr=self.err, env=environment,
+                                        stdout=self.out if stdout is None else stdout, stderr=self.err, env=environment,
                                         start_new_session=True)
 
     def children(self, name):

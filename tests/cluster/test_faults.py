@@ -181,12 +181,34 @@ class Environment(ClusterTest):
         self.assertNotIn(run.finish(30), (0, -signal.SIGABRT, -signal.SIGSEGV))
         self.assertIn("/proc", run.stderr())
 
+    def test_a_worker_that_freezes_before_it_registers_is_named(self):
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "gg-coordinator").symlink_to(BIN.resolve() / "gg-coordinator")
+        worker = folder / "gg-worker"
+        worker.write_text("#!/usr/bin/env python3\n"
+                          "import os, signal, sys\n"
+                          "if 'worker-1' in sys.argv:\n"
+                          "    os.kill(os.getpid(), signal.SIGSTOP)\n"
+                          f"os.execv({str(BIN.resolve() / 'gg-worker')!r}, ['gg-worker'] + sys.argv[1:])\n")
+        worker.chmod(0o755)
+        run = self.start("local", "run", "-f", self.job(), "--workers", 2, "--bin-dir", folder, "-o", "json")
+        self.assertEqual(run.finish(60), 8, run.stderr())
+        self.assertRegex(run.json()["reason"], r"worker-1 \(pid \d+\) did not register within 30s")
+
     def test_closed_output_is_quiet(self):
         read, write = os.pipe()
         os.close(read)
-        run = self.start("explain", "spec")
+        run = self.start("explain", "--all", stdout=write)
         os.close(write)
         self.assertEqual(run.finish(20), 0)
+        self.assertEqual(run.stderr(), "")
+
+    def test_a_failure_before_the_first_process_names_the_job_as_it_was_given(self):
+        run = self.start("local", "run", "-f", self.job(), "--workers", 1, "--set", "train.seed=77", "--bin-dir", self.folder,
+                         "-o", "json")
+        self.assertNotEqual(run.finish(20), 0)
+        self.assertEqual((run.json()["model"], run.json()["seed"]), ("mlp", 77))
 
     def test_missing_daemons_are_named(self):
         run = self.start("local", "run", "-f", self.job(), "--workers", 1, "--bin-dir", self.folder)

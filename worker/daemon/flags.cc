@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/status.h"
+#include "core/worker_id.h"
 #include "platform/cpu_quota.h"
 #include "platform/host.h"
 #include "platform/listen.h"
@@ -98,6 +99,9 @@ absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv) 
   GG_ASSIGN_OR_RETURN(flags.log_format, ParseLogFormat(log_format));
   GG_ASSIGN_OR_RETURN(flags.log_level, ParseLogLevel(log_level));
   if (flags.worker_id.empty()) flags.worker_id = DefaultWorkerId();
+  if (const absl::Status id = CheckWorkerId(flags.worker_id); !id.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--worker-id: ", id.message()));
+  }
   if (flags.threads == 0) flags.threads = UsableCpus();
   GG_RETURN_IF_ERROR(Check(flags));
   return flags;

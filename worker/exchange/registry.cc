@@ -132,7 +132,7 @@ std::vector<std::string> ExchangeWarnings(const ExchangeSpec& spec, int size) {
     warnings.push_back(
         "exchange.payload gradients alone lets the replicas drift apart, and with many workers the "
         "training diverges: set exchange.average_every (for example 100), or use "
-        "exchange.payload weights-momentum");
+        "exchange.payload weights");
   }
   if (spec.algorithm == "none") {
     warnings.push_back(absl::StrCat(

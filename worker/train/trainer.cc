@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,10 @@ namespace {
 // The closing average waits for the slowest worker, which may still be scoring its replica.
 constexpr absl::Duration kClosingDeadline = absl::Seconds(120);
 
+std::string DescribeShape(const SampleShape& shape) {
+  return absl::StrCat(shape.channels, " x ", shape.height, " x ", shape.width);
+}
+
 absl::StatusOr<TrainingPlan> MakePlan(const TrainerContext& c) {
   if (c.train->size() < c.size) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -34,7 +39,9 @@ absl::StatusOr<TrainingPlan> MakePlan(const TrainerContext& c) {
   }
   if (c.test->size() < 1) return absl::InvalidArgumentError("the test set is empty");
   if (c.train->shape != c.test->shape) {
-    return absl::InvalidArgumentError("training and test samples differ in shape");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "training samples are of shape ", DescribeShape(c.train->shape), ", test samples of shape ",
+        DescribeShape(c.test->shape), " in ", c.spec.data.path, ": both sets must have the same"));
   }
   TrainingPlan plan;
   plan.steps_per_epoch =

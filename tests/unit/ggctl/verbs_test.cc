@@ -75,7 +75,7 @@ TEST_F(VerbsTest, GetJobsAsATableHasOneWordPerCell) {
   EXPECT_EQ(Ggctl({"get", "jobs", "-o", "name"}), 0);
   EXPECT_EQ(out(), "job/one\n");
   EXPECT_EQ(Ggctl({"get", "job", "one", "-o", "wide"}), 0);
-  EXPECT_THAT(out(), HasSubstr("weights-momentum  5120       3.1%     1m12s  j-one  <unknown>\n"));
+  EXPECT_THAT(out(), HasSubstr("weights  5120       3.1%     1m12s  j-one  <unknown>\n"));
 }
 
 TEST_F(VerbsTest, NothingThereIsSaidOnStandardErrorOnly) {

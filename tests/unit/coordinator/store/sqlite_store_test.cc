@@ -4,9 +4,11 @@
 #include <grp.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <string>
 
@@ -14,6 +16,16 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/coordinator/store/temp_file.h"
+
+namespace {
+std::atomic<int> syncs = 0;
+}
+
+// In place of the C library's, for SQLite too.
+extern "C" int fdatasync(int fd) {
+  ++syncs;
+  return static_cast<int>(syscall(SYS_fdatasync, fd));
+}
 
 namespace gg {
 namespace {
@@ -175,6 +187,19 @@ TEST(SqliteStoreTest, ADamagedEventIsNamedByItsNumber) {
       (*Open(folder.file()))->Replay([](const Event&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(status.message(), HasSubstr("event 2"));
+}
+
+// What was acknowledged must survive a loss of power: synchronous=FULL syncs the log at each commit,
+// NORMAL and OFF do not.
+TEST(SqliteStoreTest, EveryAppendIsSyncedToTheDisk) {
+  const TempFolder folder;
+  auto store = Open(folder.file());
+  ASSERT_TRUE(store.ok()) << store.status();
+  for (int i = 0; i < 3; ++i) {
+    const int before = syncs;
+    ASSERT_TRUE((*store)->Append({Submitted(absl::StrCat("job-", i))}).ok());
+    EXPECT_GT(syncs, before) << "append " << i;
+  }
 }
 
 TEST(SqliteStoreTest, TheFileIsWrittenThroughBeforeAppendReturns) {

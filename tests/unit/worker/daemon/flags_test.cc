@@ -27,6 +27,12 @@ TEST(WorkerFlags, DefaultsAreSafeAndComplete) {
   EXPECT_NE(flags->worker_id, Parse({"--coordinator", "h:1"})->worker_id);  // two on one host
 }
 
+TEST(WorkerFlags, AWorkerIdThatIsNoNameIsRefused) {
+  const auto flags = Parse({"--coordinator", "h:1", "--worker-id", "a b"});
+  EXPECT_EQ(flags.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(flags.status().message().find("--worker-id"), absl::string_view::npos);
+}
+
 TEST(WorkerFlags, EveryFlagIsRead) {
   const auto flags = Parse({"--coordinator",
                             "h:1",
