@@ -66,13 +66,13 @@ struct ExchangeSpec {
   std::string overlap = "layerwise";  // none | layerwise | step
   int64_t average_every = 0;          // exact average over all workers every N steps; 0 = never
   double deadline_seconds =
-      5.0;  // how long a step waits for its partner before it goes on without it
+      5.0;             // how long a step waits for its partner before it goes on without it
   int64_t period = 0;  // steps between averages of methods that have a period; 0 = the method's own
   double local_from_epoch = 0;      // local-sgd: average after every step before this epoch
   std::string collective = "auto";  // auto | ring | halving-doubling | recursive-doubling
   double collective_seconds = 60;   // how long a collective waits for everybody before the job ends
-  int64_t bucket_bytes = 1 << 20;  // adjacent layers are sent together up to this size
-  bool final_average = true;       // close with an exact average of all replicas
+  int64_t bucket_bytes = 1 << 20;   // adjacent layers are sent together up to this size
+  bool final_average = true;        // close with an exact average of all replicas
   friend bool operator==(const ExchangeSpec&, const ExchangeSpec&) = default;
 };
 

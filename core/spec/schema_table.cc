@@ -163,7 +163,8 @@ const std::vector<Field>& FieldTable() {
       Int("spec.exchange.bucket_bytes", GG_REF(exchange.bucket_bytes), "bytes", From(0, 1 << 30),
           "Adjacent layers are sent together up to this size. 0 = each layer on its own."),
       Int("spec.exchange.period", GG_REF(exchange.period), "steps", From(0, kMaxCount),
-          "Steps between two averages of periodic-average, local-sgd and cocod. 0 = ceil(log2 p), 8 "
+          "Steps between two averages of periodic-average, local-sgd and cocod. 0 = ceil(log2 p), "
+          "8 "
           "and 5."),
       Float("spec.exchange.local_from_epoch", GG_REF(exchange.local_from_epoch), "epochs",
             From(0, 1e6),

@@ -93,11 +93,8 @@ void Double(const Fold& fold, int number, size_t count, Phases& out) {
 void DoubleWhole(const Fold& fold, int number, size_t count, Phases& out) {
   for (int mask = 1; mask < fold.core; mask *= 2) {
     const Rank peer = fold.RankOf(number ^ mask);
-    out.push_back({.send_to = peer,
-                   .send = {0, count},
-                   .recv_from = peer,
-                   .recv = {0, count},
-                   .add = true});
+    out.push_back(
+        {.send_to = peer, .send = {0, count}, .recv_from = peer, .recv = {0, count}, .add = true});
   }
 }
 
@@ -142,9 +139,10 @@ Phases FoldedAllReduce(CollectiveAlgorithm algorithm, int size, Rank rank, size_
 }
 
 absl::Status NoSuchPlan(CollectiveAlgorithm algorithm, int size) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no such collective: ", CollectiveAlgorithmName(algorithm),
-      " cannot scatter or gather strips between ", size, " ranks; use ring, which takes any number"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no such collective: ", CollectiveAlgorithmName(algorithm),
+                   " cannot scatter or gather strips between ", size,
+                   " ranks; use ring, which takes any number"));
 }
 
 }  // namespace
@@ -212,8 +210,8 @@ std::vector<bool> RanksBehind(CollectiveOp op, CollectiveAlgorithm algorithm, in
     behind[sender] = true;
     for (size_t earlier = 0; earlier < k; ++earlier) {
       const CollectivePhase& wrote = plans[sender][earlier];
-      const bool overlap = wrote.recv.begin < received.recv.end &&
-                           received.recv.begin < wrote.recv.end;
+      const bool overlap =
+          wrote.recv.begin < received.recv.end && received.recv.begin < wrote.recv.end;
       if (wrote.recv_from >= 0 && overlap) open.emplace_back(sender, earlier);
     }
   }

@@ -28,9 +28,9 @@ struct CollectivePiece {
   };
   Kind kind;
   Rank peer;
-  Range range;     // never empty
-  uint32_t block;  // of the tag: phase and number of the piece in it
-  int waits_for;   // pieces that have to be done before this one may touch the vector
+  Range range;             // never empty
+  uint32_t block;          // of the tag: phase and number of the piece in it
+  int waits_for;           // pieces that have to be done before this one may touch the vector
   std::vector<int> frees;  // pieces that wait for this one
 };
 
@@ -39,10 +39,10 @@ struct CollectiveProgram {
   CollectiveAlgorithm algorithm;
   int size;
   Rank rank;
-  size_t count = 0;          // values of the vector
-  size_t longest_piece = 0;  // values
+  size_t count = 0;                     // values of the vector
+  size_t longest_piece = 0;             // values
   std::vector<CollectivePiece> pieces;  // in the order of the plan
-  uint64_t messages = 0;     // sends
+  uint64_t messages = 0;                // sends
   uint64_t values_sent = 0;
   uint64_t receives = 0;
   uint64_t values_received = 0;

@@ -25,9 +25,8 @@ absl::StatusOr<CollectiveMemory> AllocateCollective(Device& device,
   CollectiveMemory memory;
   GG_ASSIGN_OR_RETURN(memory.values,
                       device.Allocate(std::max<size_t>(program.count, 1) * sizeof(float)));
-  GG_ASSIGN_OR_RETURN(memory.landing,
-                      device.Allocate(std::max<size_t>(program.longest_piece, 1) * kLandingSlots *
-                                      sizeof(float)));
+  GG_ASSIGN_OR_RETURN(memory.landing, device.Allocate(std::max<size_t>(program.longest_piece, 1) *
+                                                      kLandingSlots * sizeof(float)));
   GG_ASSIGN_OR_RETURN(memory.stream, device.MakeStream());
   return memory;
 }
@@ -131,19 +130,18 @@ void CollectiveRun::Post(int index) {
       return group_.Recv(piece.peer, TagOf(piece), BytesOf(piece.range), std::move(done));
     case CollectivePiece::kAdd: {
       const Flat landing = LandingOf(index);
-      return group_.Recv(piece.peer, TagOf(piece),
-                         Bytes(reinterpret_cast<uint8_t*>(landing.data()),
-                               landing.size() * sizeof(float)),
-                         std::move(done));
+      return group_.Recv(
+          piece.peer, TagOf(piece),
+          Bytes(reinterpret_cast<uint8_t*>(landing.data()), landing.size() * sizeof(float)),
+          std::move(done));
     }
   }
 }
 
 void CollectiveRun::Add(int index) {
   const Range& range = program_->pieces[index].range;
-  absl::Status status =
-      device_.Axpby(*memory_.stream, 1, LandingOf(index), 1,
-                    memory_.values->floats().subspan(range.begin, range.size()));
+  absl::Status status = device_.Axpby(*memory_.stream, 1, LandingOf(index), 1,
+                                      memory_.values->floats().subspan(range.begin, range.size()));
   if (status.ok()) status = memory_.stream->Synchronize();
   bool cancel = false;
   {
@@ -250,9 +248,9 @@ absl::Status CollectiveRun::Missing() {
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (states_[i] == State::kDone) continue;
     missing_ = pieces[i].peer;
-    return absl::DeadlineExceededError(
-        absl::StrCat(Name(missing_), " had not taken its message in phase ",
-                     pieces[i].block / kPiecesPerPhase + 1));
+    return absl::DeadlineExceededError(absl::StrCat(Name(missing_),
+                                                    " had not taken its message in phase ",
+                                                    pieces[i].block / kPiecesPerPhase + 1));
   }
   return absl::DeadlineExceededError("the additions were not done in time");
 }

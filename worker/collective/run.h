@@ -91,7 +91,7 @@ class CollectiveRun : public std::enable_shared_from_this<CollectiveRun> {
   mutable Monitor monitor_;
   std::vector<State> states_ ABSL_GUARDED_BY(monitor_.mu);
   std::vector<int> waits_for_ ABSL_GUARDED_BY(monitor_.mu);
-  std::vector<int> ready_ ABSL_GUARDED_BY(monitor_.mu);  // may touch the vector
+  std::vector<int> ready_ ABSL_GUARDED_BY(monitor_.mu);    // may touch the vector
   std::vector<int> landing_ ABSL_GUARDED_BY(monitor_.mu);  // slot of a piece, -1: none
   std::vector<int> free_slots_ ABSL_GUARDED_BY(monitor_.mu);
   size_t next_add_ ABSL_GUARDED_BY(monitor_.mu) = 0;  // the next kAdd that wants a slot

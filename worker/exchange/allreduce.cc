@@ -41,9 +41,7 @@ class AllReduce final : public ExchangeStrategy {
     return average_.aborted();
   }
 
-  absl::Status BlockNeeded(BlockIndex block) override {
-    return Close(plan_.unit_of_block[block]);
-  }
+  absl::Status BlockNeeded(BlockIndex block) override { return Close(plan_.unit_of_block[block]); }
 
   absl::Status GradientReady(BlockIndex block) override {
     const int unit = plan_.unit_of_block[block];

@@ -33,8 +33,8 @@ absl::StatusOr<std::unique_ptr<Averager>> Averager::Create(const ExchangeContext
   std::unique_ptr<Averager> averager(new Averager(context));
   for (const AverageLane& wanted : lanes) {
     Lane& lane = averager->lanes_.emplace_back();
-    const CollectiveAlgorithm algorithm = AlgorithmOf(
-        context.spec.collective, wanted.op, context.size, wanted.floats * sizeof(float));
+    const CollectiveAlgorithm algorithm = AlgorithmOf(context.spec.collective, wanted.op,
+                                                      context.size, wanted.floats * sizeof(float));
     GG_ASSIGN_OR_RETURN(lane.program, CompileCollective(wanted.op, algorithm, context.size,
                                                         context.rank, wanted.floats, kPieceFloats));
     GG_ASSIGN_OR_RETURN(lane.memory, AllocateCollective(*context.device, *lane.program));
@@ -52,8 +52,9 @@ absl::Status Averager::Start(int index, uint64_t step, absl::Span<const ConstFla
         absl::StrCat("average ", index, " of step ", step, ": the one before has failed"));
   }
   const absl::Time start = context_.clock->Now();
-  const float scale =
-      lane.program->op == CollectiveOp::kAllGather ? 1.0f : 1.0f / static_cast<float>(context_.size);
+  const float scale = lane.program->op == CollectiveOp::kAllGather
+                          ? 1.0f
+                          : 1.0f / static_cast<float>(context_.size);
   const Flat values = lane.memory->values->floats();
   size_t at = 0;
   for (const ConstFlat part : parts) {

@@ -169,8 +169,7 @@ class Cocod final : public LocalSteps {
     if (step % period_ != 0) return absl::OkStatus();
     GG_RETURN_IF_ERROR(TakeMean(Deadline()));
     const Flat start = Snapshot();
-    GG_RETURN_IF_ERROR(
-        context_.device->Copy(*context_.stream, context_.arena->weights(), start));
+    GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, context_.arena->weights(), start));
     const ConstFlat part = start;
     return StartAverage({&part, 1});
   }
@@ -206,8 +205,9 @@ class Cocod final : public LocalSteps {
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakePeriodicAverage(ExchangeContext context) {
   const uint64_t period = std::max<uint64_t>(1, CeilLog2(context.size));
-  auto strategy = std::make_unique<WaitedFor>(std::move(context), "periodic-average",
-                                              std::vector<Part>{Weights, Momentum, Buffers}, period);
+  auto strategy =
+      std::make_unique<WaitedFor>(std::move(context), "periodic-average",
+                                  std::vector<Part>{Weights, Momentum, Buffers}, period);
   GG_RETURN_IF_ERROR(strategy->Build());
   return strategy;
 }
@@ -227,7 +227,8 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLocalSgd(ExchangeContext c
 }
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeCocod(ExchangeContext context) {
-  auto strategy = std::make_unique<Cocod>(std::move(context), "cocod", std::vector<Part>{Weights}, 5);
+  auto strategy =
+      std::make_unique<Cocod>(std::move(context), "cocod", std::vector<Part>{Weights}, 5);
   GG_RETURN_IF_ERROR(strategy->BuildSnapshot());
   return strategy;
 }

@@ -73,8 +73,9 @@ ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time 
     (*state)->aborted = aborted_;
     running_ = *state;
   }
-  const RingOutcome ring = RingAverage(*context_.group, *context_.clock,
-                                       steps_done * kCollectivesPerStep + kFirstReplicaAverage + repeats_, deadline, *state);
+  const RingOutcome ring = RingAverage(
+      *context_.group, *context_.clock,
+      steps_done * kCollectivesPerStep + kFirstReplicaAverage + repeats_, deadline, *state);
   {
     MutexLock lock(&mu_);
     running_ = nullptr;

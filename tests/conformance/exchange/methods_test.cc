@@ -99,8 +99,8 @@ std::vector<Method> Methods() {
   std::vector<Method> methods;
   for (const char* collective : {"auto", "ring", "halving-doubling", "recursive-doubling"}) {
     for (const char* algorithm : {"allreduce", "allreduce-layerwise"}) {
-      Method& m = methods.emplace_back(
-          Method{std::string(algorithm) + "_" + collective, SpecOf(algorithm), AllReduceStep, true});
+      Method& m = methods.emplace_back(Method{std::string(algorithm) + "_" + collective,
+                                              SpecOf(algorithm), AllReduceStep, true});
       m.spec.collective = collective;
     }
   }
@@ -138,8 +138,8 @@ std::vector<Method> Methods() {
                        }});
     methods.back().spec.period = period;
   }
-  methods.push_back({"none", SpecOf("none"),
-                     [](Dense& d, uint64_t step) { d.Update(d.Gradients(step), step); }});
+  methods.push_back(
+      {"none", SpecOf("none"), [](Dense& d, uint64_t step) { d.Update(d.Gradients(step), step); }});
   for (Method& method : methods) {
     for (char& c : method.name) c = c == '-' ? '_' : c;
   }

@@ -7,7 +7,6 @@
 #include <bit>
 #include <tuple>
 
-
 namespace gg {
 namespace {
 
@@ -138,13 +137,13 @@ TEST_P(PlanTest, SendsWhatTheTableSays) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, PlanTest,
-    testing::Combine(testing::Values(CollectiveAlgorithm::kRing,
-                                     CollectiveAlgorithm::kHalvingDoubling,
-                                     CollectiveAlgorithm::kRecursiveDoubling),
-                     testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 33),
-                     testing::Values(size_t{0}, size_t{1}, size_t{5}, size_t{96}, size_t{1001})));
+INSTANTIATE_TEST_SUITE_P(All, PlanTest,
+                         testing::Combine(testing::Values(CollectiveAlgorithm::kRing,
+                                                          CollectiveAlgorithm::kHalvingDoubling,
+                                                          CollectiveAlgorithm::kRecursiveDoubling),
+                                          testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 33),
+                                          testing::Values(size_t{0}, size_t{1}, size_t{5},
+                                                          size_t{96}, size_t{1001})));
 
 TEST(StripTest, StripsAreOrderedNearlyEqualAndCoverTheVector) {
   for (const int size : {1, 2, 3, 7, 64}) {

@@ -47,7 +47,8 @@ std::vector<Outcome> RunAll(const Setup& s, SimNetwork& network, SimClock& clock
   for (Rank r = 0; r < s.size; ++r) {
     bodies.push_back([&, r] {
       if (network.killed(r)) return;
-      const auto program = CompileCollective(s.op, s.algorithm, s.size, r, s.count, s.piece).value();
+      const auto program =
+          CompileCollective(s.op, s.algorithm, s.size, r, s.count, s.piece).value();
       CollectiveMemory memory = AllocateCollective(*device, *program).value();
       for (int round = 0; round < s.rounds; ++round) {
         for (size_t i = 0; i < s.count; ++i) memory.values->floats()[i] = Initial(r, i);
@@ -87,8 +88,8 @@ TEST_P(CollectiveRunTest, AllReduceServesAnyNumberOfWorkersFloatsAndPieces) {
     for (const size_t count : {0u, 1u, 5u, 101u}) {
       for (const size_t piece : {1u, 16u, 1000u}) {
         SimClock clock;
-        SimNetwork network(clock, size,
-                           {.seed = 3, .max_delay = absl::Milliseconds(9), .rendezvous = rendezvous});
+        SimNetwork network(
+            clock, size, {.seed = 3, .max_delay = absl::Milliseconds(9), .rendezvous = rendezvous});
         const auto outcomes = RunAll(
             {.algorithm = algorithm, .size = size, .count = count, .piece = piece, .rounds = 2},
             network, clock);
