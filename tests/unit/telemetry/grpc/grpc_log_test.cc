@@ -3,6 +3,7 @@
 #include "telemetry/grpc/grpc_log.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -16,12 +17,19 @@
 namespace gg {
 namespace {
 
-// gRPC refuses a server that has nothing to serve, and says why.
+// gRPC refuses a server on an address that is none, and says why.
 void Provoke() {
-  int port = 0;
+  grpc::AsyncGenericService service;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  const auto queue = builder.AddCompletionQueue();
+  builder.RegisterAsyncGenericService(&service);
+  builder.AddListeningPort("unix:/nowhere/at/all", grpc::InsecureServerCredentials());
   EXPECT_EQ(builder.BuildAndStart(), nullptr);
+  queue->Shutdown();
+  void* tag;
+  bool ok;
+  while (queue->Next(&tag, &ok)) {
+  }
 }
 
 class Lines {
