@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -92,6 +94,24 @@ absl::Status CheckView(const ExchangeContext& context) {
   return absl::OkStatus();
 }
 
+absl::Status CheckCollective(const ExchangeSpec& spec) {
+  static constexpr absl::string_view kNames[] = {"auto", "ring", "halving-doubling",
+                                                 "recursive-doubling"};
+  if (std::find(std::begin(kNames), std::end(kNames), spec.collective) == std::end(kNames)) {
+    return absl::InvalidArgumentError(absl::StrCat("unknown exchange collective '", spec.collective,
+                                                   "': use one of ", absl::StrJoin(kNames, ", ")));
+  }
+  if (!(spec.collective_seconds > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("exchange collective_seconds must be above 0, not ", spec.collective_seconds));
+  }
+  if (spec.period < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("exchange period must not be negative, but is ", spec.period));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext context) {
@@ -115,6 +135,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
     return absl::InvalidArgumentError(absl::StrCat(
         "exchange deadline_seconds must be above 0, not ", context.spec.deadline_seconds));
   }
+  GG_RETURN_IF_ERROR(CheckCollective(context.spec));
   if (context.metrics == nullptr) context.metrics = &NullMetricSink();
   return algorithm->make(std::move(context), std::move(choice));
 }

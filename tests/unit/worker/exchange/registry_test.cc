@@ -22,7 +22,8 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   ExchangeSpec spec;
   spec.algorithm = "gosip";
   EXPECT_EQ(Make(spec).message(),
-            "unknown exchange algorithm 'gosip': use one of gossip-grad, none");
+            "unknown exchange algorithm 'gosip': use one of gossip-grad, allreduce, "
+            "allreduce-layerwise, periodic-average, local-sgd, cocod, none");
   spec = ExchangeSpec();
   spec.payload = "weight";
   EXPECT_EQ(Make(spec).message(),
@@ -34,6 +35,11 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   spec = ExchangeSpec();
   spec.schedule = "ring";
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec = ExchangeSpec();
+  spec.collective = "tree";
+  EXPECT_EQ(Make(spec).message(),
+            "unknown exchange collective 'tree': use one of auto, ring, halving-doubling, "
+            "recursive-doubling");
 }
 
 TEST(MakeExchange, NonsenseIsRefused) {
@@ -41,6 +47,12 @@ TEST(MakeExchange, NonsenseIsRefused) {
   spec.deadline_seconds = 0;
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
   spec.deadline_seconds = -1;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec = ExchangeSpec();
+  spec.collective_seconds = 0;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec = ExchangeSpec();
+  spec.period = -1;
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Make(ExchangeSpec(), 0).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Make(ExchangeSpec(), 4, 4).code(), absl::StatusCode::kInvalidArgument);
