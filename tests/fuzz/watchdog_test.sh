@@ -4,7 +4,7 @@
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 printf stuck >"$folder/seed"
-said=$("$1" --input-seconds=1 "$folder" 2>&1)
+said=$(timeout --signal=KILL 50 "$1" --input-seconds=1 "$folder" 2>&1)
 status=$?
 printf '%s\n' "$said"
 [ "$status" -eq 3 ] || { echo "status $status, not 3"; exit 1; }
