@@ -111,7 +111,9 @@ void Group::DoSend(Rank to, Tag tag, ConstBytes from, Done done) {
 }
 
 void Group::Recv(Rank from, Tag tag, Bytes into, Done done) {
-  loop_->Post([this, from, tag, into, done = BeginOperation(std::move(done))]() mutable {
+  // Run: a message that waits ends the Recv at once, and the group may be gone with it; what follows
+  // is an operation of its own.
+  Run([this, from, tag, into, done = BeginOperation(std::move(done))]() mutable {
     if (absl::Status status = CheckPeer(from, "Recv", tag); !status.ok()) return done(status);
     state_->from[from]->Post(tag, into, std::move(done));
     if (!closing_) wire_->Resume(from);
