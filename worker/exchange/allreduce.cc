@@ -6,21 +6,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
-#include "worker/exchange/averager.h"
-#include "worker/exchange/replica_average.h"
+#include "worker/exchange/needs_all.h"
 #include "worker/exchange/units.h"
 
 namespace gg {
 namespace {
 
-class AllReduce final : public ExchangeStrategy {
+class AllReduce final : public NeedsAll {
  public:
   AllReduce(ExchangeContext context, bool layerwise)
-      : context_(std::move(context)),
+      : NeedsAll(std::move(context)),
         layerwise_(layerwise),
         plan_(layerwise ? PlanUnits(*context_.arena, 1, context_.spec.bucket_bytes)
                         : WholeArena(*context_.arena)),
-        average_(context_),
         ready_(plan_.units.size()),
         open_step_(plan_.units.size()) {}
 
@@ -36,9 +34,8 @@ class AllReduce final : public ExchangeStrategy {
   }
 
   absl::Status BeginStep(uint64_t step) override {
-    step_ = step;
     ready_.assign(ready_.size(), 0);
-    return average_.aborted();
+    return NeedsAll::BeginStep(step);
   }
 
   absl::Status BlockNeeded(BlockIndex block) override { return Close(plan_.unit_of_block[block]); }
@@ -62,16 +59,7 @@ class AllReduce final : public ExchangeStrategy {
   absl::StatusOr<ExchangeStats> Settle() override {
     GG_RETURN_IF_ERROR(average_.aborted());
     GG_RETURN_IF_ERROR(CloseAll());
-    return std::exchange(stats_, ExchangeStats());
-  }
-
-  absl::StatusOr<double> AverageReplicas(absl::Time deadline) override {
-    return average_.Run(steps_done_, deadline);
-  }
-
-  void Abort(absl::Status why) override {
-    average_.Abort(why);
-    averager_->Abort(std::move(why));
+    return NeedsAll::Settle();
   }
 
  private:
@@ -98,9 +86,7 @@ class AllReduce final : public ExchangeStrategy {
   // Waits for the unit's mean gradient and updates its blocks with it.
   absl::Status Close(int unit) {
     if (!averager_->busy(unit)) return absl::OkStatus();
-    const absl::Time deadline =
-        context_.clock->Now() + absl::Seconds(context_.spec.collective_seconds);
-    const absl::StatusOr<Flat> mean = averager_->Await(unit, deadline, stats_);
+    const absl::StatusOr<Flat> mean = averager_->Await(unit, Deadline(), stats_);
     if (!mean.ok()) {
       return Annotate(mean.status(), absl::StrCat(name(), " of step ", open_step_[unit]));
     }
@@ -112,16 +98,10 @@ class AllReduce final : public ExchangeStrategy {
     return absl::OkStatus();
   }
 
-  ExchangeContext context_;
   const bool layerwise_;
   const UnitPlan plan_;
-  ReplicaAverage average_;
-  std::unique_ptr<Averager> averager_;
   std::vector<int> ready_;           // gradients of each unit that are there
   std::vector<uint64_t> open_step_;  // of each unit's collective
-  uint64_t step_ = 0;
-  uint64_t steps_done_ = 0;
-  ExchangeStats stats_;
 };
 
 }  // namespace

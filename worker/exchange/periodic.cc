@@ -9,9 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
-#include "worker/exchange/averager.h"
 #include "worker/exchange/finite.h"
-#include "worker/exchange/replica_average.h"
+#include "worker/exchange/needs_all.h"
 
 namespace gg {
 namespace {
@@ -39,14 +38,13 @@ size_t CountOf(ParamArena& arena, const std::vector<Part>& parts) {
 }
 
 // What the three have in common: every gradient is applied where it was computed.
-class LocalSteps : public ExchangeStrategy {
+class LocalSteps : public NeedsAll {
  public:
   LocalSteps(ExchangeContext context, std::string name, std::vector<Part> parts, uint64_t period)
-      : context_(std::move(context)),
+      : NeedsAll(std::move(context)),
         name_(std::move(name)),
         parts_(std::move(parts)),
-        period_(context_.spec.period > 0 ? static_cast<uint64_t>(context_.spec.period) : period),
-        average_(context_) {}
+        period_(context_.spec.period > 0 ? static_cast<uint64_t>(context_.spec.period) : period) {}
 
   absl::Status Build() {
     GG_ASSIGN_OR_RETURN(averager_,
@@ -57,25 +55,6 @@ class LocalSteps : public ExchangeStrategy {
   absl::string_view name() const override { return name_; }
   absl::Status BlockNeeded(BlockIndex /*block*/) override { return absl::OkStatus(); }
   absl::Status GradientReady(BlockIndex block) override { return context_.update(block, step_); }
-
-  absl::Status BeginStep(uint64_t step) override {
-    step_ = step;
-    return average_.aborted();
-  }
-
-  absl::StatusOr<ExchangeStats> Settle() override {
-    GG_RETURN_IF_ERROR(average_.aborted());
-    return std::exchange(stats_, ExchangeStats());
-  }
-
-  absl::StatusOr<double> AverageReplicas(absl::Time deadline) override {
-    return average_.Run(steps_done_, deadline);
-  }
-
-  void Abort(absl::Status why) override {
-    average_.Abort(why);
-    averager_->Abort(std::move(why));
-  }
 
  protected:
   absl::Status StartAverage(absl::Span<const ConstFlat> parts) {
@@ -94,26 +73,16 @@ class LocalSteps : public ExchangeStrategy {
     return mean;
   }
 
-  absl::Time Deadline() const {
-    return context_.clock->Now() + absl::Seconds(context_.spec.collective_seconds);
-  }
-
   absl::StatusOr<ExchangeStats> Finish(uint64_t step) {
     steps_done_ = step + 1;
     context_.group->Expire(Channel::kCollective, begun_ * kCollectivesPerStep);
     return std::exchange(stats_, ExchangeStats());
   }
 
-  ExchangeContext context_;
   const std::string name_;
   const std::vector<Part> parts_;
   const uint64_t period_;
-  ReplicaAverage average_;
-  std::unique_ptr<Averager> averager_;
-  uint64_t step_ = 0;
-  uint64_t steps_done_ = 0;
   uint64_t begun_ = 0;  // step of the last average
-  ExchangeStats stats_;
 };
 
 // periodic-average and local-sgd.
