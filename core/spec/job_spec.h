@@ -42,6 +42,7 @@ struct OptimizerSpec {
   std::string name = "sgd";
   double momentum = 0.9;      // [0, 1)
   double weight_decay = 0.0;  // L2 coefficient, added to the gradient
+  bool nesterov = false;      // the step looks ahead along the momentum
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 };
 
@@ -58,9 +59,13 @@ struct LearningRateSpec {
 };
 
 struct ExchangeSpec {
-  // gossip-grad | allreduce | allreduce-layerwise | periodic-average | local-sgd | cocod | none
+  // gossip-grad | allreduce | allreduce-layerwise | reduce-scatter | periodic-average | local-sgd |
+  // cocod | d-psgd | ad-psgd | sgp | gosgd | easgd | none
   std::string algorithm = "gossip-grad";
-  std::string schedule = "dissemination";  // dissemination | hypercube
+  // dissemination | hypercube | ring | exponential | random | hierarchical | graph
+  std::string schedule = "dissemination";
+  std::string graph_file;             // graph only: path of the same file on every worker
+  std::string topology = "host";      // hierarchical only: workers with equal labels form a group
   bool rotate = true;                 // a new seeded permutation of ranks every ceil(log2 p) steps
   std::string payload = "weights";    // gradients | weights | weights-momentum
   std::string overlap = "layerwise";  // none | layerwise | step
@@ -73,6 +78,16 @@ struct ExchangeSpec {
   double collective_seconds = 60;   // how long a collective waits for everybody before the job ends
   int64_t bucket_bytes = 1 << 20;   // adjacent layers are sent together up to this size
   bool final_average = true;        // close with an exact average of all replicas
+  std::string encoding = "fp32";    // fp32 | bf16 | fp16 | int8 | topk: how floats travel
+  double topk_share = 0.01;         // topk only: share of the values that travel, (0, 1]
+  double push_probability = 0.1;    // gosgd: of a push after a step, (0, 1]
+  double elastic_beta = 0.9;        // easgd: moving rate of the centre for all workers together
+  bool asynchronous = true;         // easgd: nobody waits for the others
+  int64_t staleness_bound = 0;      // steps a message may be old; 0 = the method's own
+  double norm_limit =
+      100;  // refuse received weights of more than this times the own norm; 0 = no limit
+  int64_t quarantine_after = 3;  // refused messages in a row before a peer is left out; 0 = never
+  bool proportional_batches = false;  // cocod: batches by the measured speed of the workers
   friend bool operator==(const ExchangeSpec&, const ExchangeSpec&) = default;
 };
 

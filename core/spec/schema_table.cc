@@ -108,6 +108,8 @@ const std::vector<Field>& FieldTable() {
             "Share of the previous update that is kept. 0 = plain SGD."),
       Float("spec.optimizer.weight_decay", GG_REF(optimizer.weight_decay), "", From(0, 10),
             "L2 coefficient: this multiple of the weights is added to the gradient."),
+      Bool("spec.optimizer.nesterov", GG_REF(optimizer.nesterov),
+           "Nesterov's momentum: the step looks ahead along the momentum."),
 
       Float("spec.learning_rate.base", GG_REF(learning_rate.base), "", Above(0, 100),
             "The rate before `scaling`."),
@@ -133,17 +135,32 @@ const std::vector<Field>& FieldTable() {
       Float("spec.learning_rate.max_scaled", GG_REF(learning_rate.max_scaled), "", From(0, 100),
             "Upper bound of the rate after `scaling`. 0 = no bound."),
 
-      Choice("spec.exchange.algorithm", GG_REF(exchange.algorithm),
-             {"gossip-grad", "allreduce", "allreduce-layerwise", "periodic-average", "local-sgd",
-              "cocod", "none"},
-             "How workers agree. gossip-grad: each step, each worker exchanges with one partner. "
-             "allreduce: every step uses the mean gradient of all; allreduce-layerwise: the same, "
-             "layer by layer during back-propagation. periodic-average, local-sgd: models are "
-             "averaged every `period` steps. cocod: the same while the next steps run. "
-             "none: workers train alone and are averaged once at the end."),
-      Choice("spec.exchange.schedule", GG_REF(exchange.schedule), {"dissemination", "hypercube"},
-             "Who meets whom. dissemination: any number of workers. hypercube: powers of two, "
-             "partners swap."),
+      Choice(
+          "spec.exchange.algorithm", GG_REF(exchange.algorithm),
+          {"gossip-grad", "allreduce", "allreduce-layerwise", "reduce-scatter", "periodic-average",
+           "local-sgd", "cocod", "d-psgd", "ad-psgd", "sgp", "gosgd", "easgd", "none"},
+          "How workers agree. gossip-grad: each step, each worker exchanges with one partner. "
+          "allreduce: every step uses the mean gradient of all; allreduce-layerwise: the same, "
+          "layer by layer during back-propagation. reduce-scatter: each worker updates a strip "
+          "of the weights and sends it to all. periodic-average, local-sgd: models are averaged "
+          "every `period` steps. cocod: the same while the next steps run. d-psgd: each step, "
+          "the mean with both neighbours of a ring. sgp: each step, half of the model is pushed "
+          "to one partner. ad-psgd: pairs average when both are ready. gosgd: a model is pushed "
+          "to a random worker now and then. easgd: every `period` steps, model and a common "
+          "centre pull at each other. none: workers train alone and are averaged once at the "
+          "end."),
+      Choice(
+          "spec.exchange.schedule", GG_REF(exchange.schedule),
+          {"dissemination", "hypercube", "ring", "exponential", "random", "hierarchical", "graph"},
+          "Who meets whom. dissemination: any number of workers. hypercube: powers of two, "
+          "partners swap. ring: the next worker. exponential: the worker 2^k further on. "
+          "random: new pairs each step. hierarchical: all workers of a host, and one of another "
+          "host. graph: what `graph_file` says. Used by gossip-grad and sgp."),
+      Text("spec.exchange.graph_file", GG_REF(exchange.graph_file),
+           "Path of the graph, the same on every worker. Used by schedule graph only."),
+      Text("spec.exchange.topology", GG_REF(exchange.topology),
+           "Workers with the same label of this name form a group. Used by schedule hierarchical "
+           "only."),
       Bool("spec.exchange.rotate", GG_REF(exchange.rotate),
            "Draw a new permutation of the workers every ceil(log2 p) steps, so that everybody "
            "meets everybody."),
@@ -163,9 +180,8 @@ const std::vector<Field>& FieldTable() {
       Int("spec.exchange.bucket_bytes", GG_REF(exchange.bucket_bytes), "bytes", From(0, 1 << 30),
           "Adjacent layers are sent together up to this size. 0 = each layer on its own."),
       Int("spec.exchange.period", GG_REF(exchange.period), "steps", From(0, kMaxCount),
-          "Steps between two averages of periodic-average, local-sgd and cocod. 0 = ceil(log2 p), "
-          "8 "
-          "and 5."),
+          "Steps between two averages of periodic-average, local-sgd, cocod and easgd. 0 = "
+          "ceil(log2 p), 8, 5 and 4."),
       Float("spec.exchange.local_from_epoch", GG_REF(exchange.local_from_epoch), "epochs",
             From(0, 1e6),
             "local-sgd averages after every step before this epoch (post-local SGD). 0 = never."),
@@ -177,6 +193,34 @@ const std::vector<Field>& FieldTable() {
             From(0.001, 86400),
             "How long a step waits for all other workers, where the algorithm needs all of them, "
             "before the job ends."),
+      Choice("spec.exchange.encoding", GG_REF(exchange.encoding),
+             {"fp32", "bf16", "fp16", "int8", "topk"},
+             "How values travel. bf16, fp16: half the bytes. int8: a quarter, blocks with a common "
+             "exponent and stochastic rounding. topk: the largest gradients and where they are; "
+             "the rest is added to the next ones."),
+      Float("spec.exchange.topk_share", GG_REF(exchange.topk_share), "", Above(0, 1),
+            "Share of the values that travel. Used by encoding topk only."),
+      Float("spec.exchange.push_probability", GG_REF(exchange.push_probability), "", Above(0, 1),
+            "Probability that a worker pushes its model after a step. Used by gosgd only."),
+      Float("spec.exchange.elastic_beta", GG_REF(exchange.elastic_beta), "", Above(0, 1),
+            "Moving rate of the centre towards all workers together; each pulls with this share "
+            "divided by the number of workers. Used by easgd only."),
+      Bool("spec.exchange.asynchronous", GG_REF(exchange.asynchronous),
+           "Nobody waits for the others. Used by easgd only."),
+      Int("spec.exchange.staleness_bound", GG_REF(exchange.staleness_bound), "steps",
+          From(0, kMaxCount),
+          "How many steps old a message may be: sgp with overlap step waits for it then, gosgd and "
+          "ad-psgd refuse it. 0 = 1 for sgp, no bound for the others."),
+      Float("spec.exchange.norm_limit", GG_REF(exchange.norm_limit), "", From(0, 1e12),
+            "Received weights whose norm is more than this times the own norm are refused. 0 = no "
+            "limit."),
+      Int("spec.exchange.quarantine_after", GG_REF(exchange.quarantine_after), "messages",
+          From(0, kMaxCount),
+          "So many refused messages of a worker in a row, and what it sends is left out for a "
+          "while. 0 = never."),
+      Bool("spec.exchange.proportional_batches", GG_REF(exchange.proportional_batches),
+           "Batches in proportion to the measured speed of the workers, `train.batch_size` on the "
+           "average. Used by cocod only."),
       Bool("spec.exchange.final_average", GG_REF(exchange.final_average),
            "Close with an exact average of all replicas; that average is the result."),
 

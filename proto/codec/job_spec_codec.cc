@@ -18,7 +18,7 @@ namespace v1 = gossipgrad::v1;
   X(mean)                    \
   X(stddev)                  \
   X(exchange) X(limit_train) X(limit_test) L(shape) X(classes) X(train_samples) X(test_samples)
-#define GG_OPTIMIZER_FIELDS(X, L) X(name) X(momentum) X(weight_decay)
+#define GG_OPTIMIZER_FIELDS(X, L) X(name) X(momentum) X(weight_decay) X(nesterov)
 #define GG_LEARNING_RATE_FIELDS(X, L) \
   X(base) X(policy) X(gamma) X(step_epochs) X(power) X(warmup_epochs) X(scaling) X(max_scaled)
 #define GG_EXCHANGE_FIELDS(X, L) \
@@ -30,7 +30,19 @@ namespace v1 = gossipgrad::v1;
   X(average_every)               \
   X(deadline_seconds)            \
   X(bucket_bytes)                \
-  X(final_average) X(period) X(local_from_epoch) X(collective) X(collective_seconds)
+  X(final_average)               \
+  X(period)                      \
+  X(local_from_epoch)            \
+  X(collective)                  \
+  X(collective_seconds)          \
+  X(graph_file)                  \
+  X(topology)                    \
+  X(encoding)                    \
+  X(topk_share)                  \
+  X(push_probability)            \
+  X(elastic_beta)                \
+  X(asynchronous)                \
+  X(staleness_bound) X(norm_limit) X(quarantine_after) X(proportional_batches)
 #define GG_TRAIN_FIELDS(X, L) X(epochs) X(max_steps) X(batch_size) X(seed) X(evaluate_every_epochs)
 #define GG_WORKERS_FIELDS(X, L) \
   X(min) X(max) X(threads) X(device) X(transport) X(start_timeout_seconds)
