@@ -45,6 +45,8 @@ prometheus::Histogram::BucketBoundaries Buckets(HistogramId id) {
       return {0.003, 0.01, 0.03, 0.1, 0.3, 1, 3};
     case HistogramId::kExchangeDuration:
       return {0.001, 0.01, 0.1, 1};
+    case HistogramId::kMessageAge:
+      return {0, 1, 2, 4, 8, 16, 32};
     case HistogramId::kStoreCommit:
       return {0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1};
     case HistogramId::kGrpcHandling:

@@ -69,11 +69,14 @@ Decision OnFailed(const ClusterState& state, const Job& job, Rank rank,
 
 Decision OnIncident(const Job& job, Rank rank, const input::WorkerIncident& in, absl::Time now) {
   Decision decision;
-  const std::string reason = in.reason == "late"        ? "PartnerLate"
-                             : in.reason == "lost"      ? "PartnerLost"
-                             : in.reason == "corrupt"   ? "PartnerCorrupt"
-                             : in.reason == "nonfinite" ? "NonFinite"
-                                                        : "Incident";
+  const std::string reason = in.reason == "late"         ? "PartnerLate"
+                             : in.reason == "lost"       ? "PartnerLost"
+                             : in.reason == "corrupt"    ? "PartnerCorrupt"
+                             : in.reason == "nonfinite"  ? "NonFinite"
+                             : in.reason == "norm"       ? "NormExceeded"
+                             : in.reason == "stale"      ? "MessageStale"
+                             : in.reason == "quarantine" ? "PartnerQuarantined"
+                                                         : "Incident";
   JobNote note{now, true, reason,
                absl::StrCat(Describe(job, rank), " at step ", in.step, ": ", in.reason,
                             in.partner.empty() ? "" : absl::StrCat(", partner ", in.partner),

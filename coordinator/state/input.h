@@ -67,7 +67,7 @@ struct WorkerIncident {
   About about;
   uint64_t step = 0;
   std::string partner;  // worker_id
-  std::string reason;   // late | lost | corrupt | nonfinite
+  std::string reason;   // late | lost | corrupt | nonfinite | norm | stale | quarantine
   std::string detail;
 };
 struct WorkerFinished {

@@ -26,9 +26,9 @@ namespace gg {
   X(kStepPhaseSeconds, "gossipgrad_step_phase_seconds_total", "phase=data|forward|backward|optimizer|comm_wait|mix|other", "job", \
     "Wall time of the training loop by phase; the phases add up to the loop's wall time. comm_wait is time that stood still for a partner or neighbour; evaluation is outside the loop.") \
   X(kGossipExchanges, "gossipgrad_gossip_exchanges_total", "result=ok|late|lost", "job",                             \
-    "Exchange units due from a partner, by what became of them. ok: received and mixed. late: not there when the deadline of the step was over, or left out because this worker was itself late. lost: the partner could not be reached, or what it sent was refused as damaged or not finite.") \
-  X(kGossipSkipped, "gossipgrad_gossip_skipped_total", "reason=late|lost|corrupt|nonfinite|send_pending|send_failed|average", "job", \
-    "Parts of the exchange that were left out. late, lost, corrupt, nonfinite: a unit of the partner was not mixed. send_pending: a unit was not sent because the partner had not taken the ones before. send_failed: the transport could not deliver a unit. average: a periodic average failed.") \
+    "Exchange units due from a partner, by what became of them. ok: received and mixed. late: not there when the deadline of the step was over, or left out because this worker was itself late. lost: the partner could not be reached, or what it sent was refused as damaged or by the guard.") \
+  X(kGossipSkipped, "gossipgrad_gossip_skipped_total", "reason=late|lost|corrupt|nonfinite|norm|stale|quarantine|send_pending|send_failed|average", "job", \
+    "Parts of the exchange that were left out. late, lost, corrupt: a unit of the partner was not mixed. nonfinite, norm, stale: the guard refused it, because it holds NaN or infinite values, is out of proportion, or too old. quarantine: it was dropped unread, because too many before it were refused. send_pending: a unit was not sent because the partner had not taken the ones before. send_failed: the transport could not deliver a unit. average: a periodic average failed.") \
   X(kGossipMessages, "gossipgrad_gossip_messages_total", "direction=sent|received,transport", "job",                 \
     "Messages of the exchange: sent, handed to the transport; received, taken in from the partner. Those of periodic averages count, those of the closing one do not.") \
   X(kGossipBytes, "gossipgrad_gossip_bytes_total", "direction=sent|received,transport", "job",                       \
@@ -68,6 +68,8 @@ namespace gg {
     "Number of the permutation of ranks in force; 0 is the identity, and all there is without rotation.")            \
   X(kGossipStaleness, "gossipgrad_gossip_staleness_steps", "", "job",                                                \
     "Own steps between taking the snapshot that the partner's was matched with and mixing the two, at the last mix: 0, or 1 with overlap `step`.") \
+  X(kGossipQuarantined, "gossipgrad_gossip_quarantined_peers", "", "job",                                            \
+    "Workers whose messages this one drops unread for a while, because it had to refuse several in a row.")          \
   X(kDataQueueDepth, "gossipgrad_data_queue_depth", "", "job",                                                       \
     "Batches that lay ready when the last step asked for its own: 0, the step waited; 1, it did not.")               \
   X(kTestAccuracy, "gossipgrad_test_accuracy_ratio", "", "job", "Share of test samples classified right at the last evaluation.") \
@@ -97,6 +99,8 @@ namespace gg {
   X(kStepDuration, "gossipgrad_step_duration_seconds", "", "job", "Wall time of one training step.")                 \
   X(kExchangeDuration, "gossipgrad_gossip_exchange_duration_seconds", "", "job",                                     \
     "Time from sending a unit to having the partner's mixed, most of it overlapped with computing.")                 \
+  X(kMessageAge, "gossipgrad_gossip_message_age_steps", "", "job",                                                   \
+    "Own steps since the partner's message was made, at each unit mixed.")                                           \
   X(kStoreCommit, "gossipgrad_store_commit_duration_seconds", "", "coordinator", "Time of one durable write to the store.") \
   X(kGrpcHandling, "grpc_server_handling_seconds", "grpc_service,grpc_method", "coordinator",                        \
     "Time from the arrival of an RPC to its status; for a stream, how long it stood.")

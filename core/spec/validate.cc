@@ -55,6 +55,7 @@ class Checker {
     CheckLabels();
     CheckModel();
     CheckData();
+    CheckExchange();
     CheckWorkers();
     // Field by field as in the table, so that a reader goes through the file once.
     std::stable_sort(errors_.begin(), errors_.end(), [](const FieldError& a, const FieldError& b) {
@@ -275,6 +276,17 @@ class Checker {
     if (samples <= 0 || samples >= spec_.workers.max || Has("spec.workers.max")) return;
     Add(path, absl::StrCat("each worker needs at least one sample, got ", samples, " for up to ",
                            spec_.workers.max, " workers"));
+  }
+
+  // What topk leaves out is made good by the next message to a partner, and only gradients add up so.
+  void CheckExchange() {
+    const ExchangeSpec& exchange = spec_.exchange;
+    if (exchange.encoding != "topk") return;
+    if (exchange.algorithm == "gossip-grad" && exchange.payload == "gradients") return;
+    Add("spec.exchange.encoding",
+        absl::StrCat("topk is for gradients that go to a partner, not for ", exchange.algorithm,
+                     " with payload ", exchange.payload),
+        "use algorithm gossip-grad with payload gradients, or encoding int8");
   }
 
   void CheckWorkers() {

@@ -3,7 +3,7 @@
 
 #include "core/status.h"
 #include "kernels/checks.h"
-#include "kernels/reference/clones.h"
+#include "kernels/clones.h"
 #include "kernels/reference/layer_ops.h"
 #include "kernels/reference/vector_ops.h"
 

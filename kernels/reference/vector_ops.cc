@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/reference/clones.h"
+#include "kernels/clones.h"
 
 namespace gg::vector_ops {
 

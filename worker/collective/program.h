@@ -28,9 +28,10 @@ struct CollectivePiece {
   };
   Kind kind;
   Rank peer;
-  Range range;             // never empty
-  uint32_t block;          // of the tag: phase and number of the piece in it
-  int waits_for;           // pieces that have to be done before this one may touch the vector
+  Range range;     // never empty
+  uint32_t block;  // of the tag: phase and number of the piece in it
+  bool completes;  // kAdd: the sum is then whole, and other ranks have it by sums of their own
+  int waits_for;   // pieces that have to be done before this one may touch the vector
   std::vector<int> frees;  // pieces that wait for this one
 };
 
@@ -40,21 +41,26 @@ struct CollectiveProgram {
   int size;
   Rank rank;
   size_t count = 0;                     // values of the vector
+  size_t grain = 1;                     // values
   size_t longest_piece = 0;             // values
   std::vector<CollectivePiece> pieces;  // in the order of the plan
   uint64_t messages = 0;                // sends
   uint64_t values_sent = 0;
   uint64_t receives = 0;
   uint64_t values_received = 0;
+
+  // This rank's part of a reduce-scatter or all-gather.
+  Range OwnStrip() const;
 };
 
 inline constexpr uint32_t kPiecesPerPhase = 1 << 16;
 
-// Pieces of at most `piece_values`. kInvalidArgument: no such plan (plan.h), or more phases or pieces
+// Pieces of at most `piece_values`. Ranges begin at multiples of `grain` only, for encodings whose
+// blocks must not be cut; `piece_values` is rounded up to one. kInvalidArgument: no such plan (plan.h), or more phases or pieces
 // than a tag can number.
 absl::StatusOr<std::shared_ptr<const CollectiveProgram>> CompileCollective(
     CollectiveOp op, CollectiveAlgorithm algorithm, int size, Rank rank, size_t count,
-    size_t piece_values);
+    size_t piece_values, size_t grain = 1);
 
 }  // namespace gg
 

@@ -31,11 +31,11 @@ absl::StatusOr<CollectiveMemory> AllocateCollective(Device& device,
   return memory;
 }
 
-CollectiveRun::CollectiveRun(Device& device, PeerGroup& group, Clock& clock,
+CollectiveRun::CollectiveRun(Device& device, std::shared_ptr<FloatLink> link, Clock& clock,
                              std::shared_ptr<const CollectiveProgram> program, uint64_t number,
                              CollectiveMemory memory)
     : device_(device),
-      group_(group),
+      link_(std::move(link)),
       clock_(clock),
       program_(std::move(program)),
       number_(number),
@@ -58,10 +58,10 @@ CollectiveRun::CollectiveRun(Device& device, PeerGroup& group, Clock& clock,
 }
 
 std::shared_ptr<CollectiveRun> CollectiveRun::Start(
-    Device& device, PeerGroup& group, Clock& clock,
+    Device& device, std::shared_ptr<FloatLink> link, Clock& clock,
     std::shared_ptr<const CollectiveProgram> program, uint64_t number, CollectiveMemory memory) {
-  std::shared_ptr<CollectiveRun> run(
-      new CollectiveRun(device, group, clock, std::move(program), number, std::move(memory)));
+  std::shared_ptr<CollectiveRun> run(new CollectiveRun(
+      device, std::move(link), clock, std::move(program), number, std::move(memory)));
   run->Drain();
   return run;
 }
@@ -70,9 +70,13 @@ Tag CollectiveRun::TagOf(const CollectivePiece& piece) const {
   return {Channel::kCollective, number_, piece.block};
 }
 
-Bytes CollectiveRun::BytesOf(const Range& range) {
-  float* values = memory_.values->floats().data();
-  return Bytes(reinterpret_cast<uint8_t*>(values + range.begin), range.size() * sizeof(float));
+Flat CollectiveRun::ValuesOf(const Range& range) {
+  return memory_.values->floats().subspan(range.begin, range.size());
+}
+
+FloatLink::Draw CollectiveRun::DrawOf() const {
+  return program_->algorithm == CollectiveAlgorithm::kRecursiveDoubling ? FloatLink::Draw::kCommon
+                                                                        : FloatLink::Draw::kOwn;
 }
 
 Flat CollectiveRun::LandingOf(int piece) {
@@ -125,24 +129,26 @@ void CollectiveRun::Post(int index) {
   };
   switch (piece.kind) {
     case CollectivePiece::kSend:
-      return group_.Send(piece.peer, TagOf(piece), BytesOf(piece.range), std::move(done));
+      return link_->SendRounded(piece.peer, TagOf(piece), ValuesOf(piece.range), DrawOf(),
+                                std::move(done));
     case CollectivePiece::kStore:
-      return group_.Recv(piece.peer, TagOf(piece), BytesOf(piece.range), std::move(done));
-    case CollectivePiece::kAdd: {
-      const Flat landing = LandingOf(index);
-      return group_.Recv(
-          piece.peer, TagOf(piece),
-          Bytes(reinterpret_cast<uint8_t*>(landing.data()), landing.size() * sizeof(float)),
-          std::move(done));
-    }
+      return link_->Recv(piece.peer, TagOf(piece), ValuesOf(piece.range), std::move(done));
+    case CollectivePiece::kAdd:
+      return link_->Recv(piece.peer, TagOf(piece), LandingOf(index), std::move(done));
   }
 }
 
 void CollectiveRun::Add(int index) {
-  const Range& range = program_->pieces[index].range;
-  absl::Status status = device_.Axpby(*memory_.stream, 1, LandingOf(index), 1,
-                                      memory_.values->floats().subspan(range.begin, range.size()));
+  const CollectivePiece& piece = program_->pieces[index];
+  const Flat values = ValuesOf(piece.range);
+  absl::Status status = device_.Axpby(*memory_.stream, 1, LandingOf(index), 1, values);
   if (status.ok()) status = memory_.stream->Synchronize();
+  if (status.ok() && piece.completes) {
+    // What is handed on in the next phase is rounded; so everybody rounds, and draws alike.
+    Tag drawn = TagOf(piece);
+    drawn.block += kPiecesPerPhase;
+    link_->Round(drawn, values, FloatLink::Draw::kCommon);
+  }
   bool cancel = false;
   {
     MutexLock lock(&monitor_.mu);
@@ -210,7 +216,8 @@ absl::Status CollectiveRun::Await(absl::Time deadline) {
 Rank CollectiveRun::Suspect(size_t missing_piece) const {
   const CollectiveProgram& p = *program_;
   const auto behind = [&p](const CollectivePiece& piece) {
-    return RanksBehind(p.op, p.algorithm, p.size, p.rank, p.count, piece.block / kPiecesPerPhase);
+    return RanksBehind(p.op, p.algorithm, p.size, p.rank, (p.count + p.grain - 1) / p.grain,
+                       piece.block / kPiecesPerPhase);
   };
   const CollectivePiece& piece = p.pieces[missing_piece];
   std::vector<bool> suspects = behind(piece);
@@ -291,12 +298,12 @@ void CollectiveRun::CancelPosted() {
   }
   for (const int index : posted) {
     const CollectivePiece& piece = program_->pieces[index];
-    if (piece.kind != CollectivePiece::kSend) group_.CancelRecv(piece.peer, TagOf(piece));
+    if (piece.kind != CollectivePiece::kSend) link_->CancelRecv(piece.peer, TagOf(piece));
   }
 }
 
 std::string CollectiveRun::Name(Rank rank) const {
-  return absl::StrCat("rank ", rank, " (", group_.view().members[rank].worker_id, ")");
+  return absl::StrCat("rank ", rank, " (", link_->group().view().members[rank].worker_id, ")");
 }
 
 }  // namespace gg

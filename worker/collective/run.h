@@ -6,6 +6,10 @@
 // The vector and the landing places belong to the run and live until the transport has let go of the
 // last byte, also when the run failed or nobody waits for it any more.
 //
+// With an encoding (worker/wire) what a rank sends is also what it goes on with, so that all ranks end
+// with the same bits: values are rounded each time that they are sent, added in fp32, and copied as
+// they are. docs/algorithms/encodings.md.
+//
 // Thread-safety: thread-safe. What values() points to belongs to the run until Await has said OK.
 #ifndef GOSSIPGRAD_WORKER_COLLECTIVE_RUN_H_
 #define GOSSIPGRAD_WORKER_COLLECTIVE_RUN_H_
@@ -21,6 +25,7 @@
 #include "kernels/device.h"
 #include "worker/collective/program.h"
 #include "worker/transport/transport.h"
+#include "worker/wire/float_link.h"
 
 namespace gg {
 
@@ -38,8 +43,10 @@ absl::StatusOr<CollectiveMemory> AllocateCollective(Device& device,
 class CollectiveRun : public std::enable_shared_from_this<CollectiveRun> {
  public:
   // `number` names this collective in its tags: equal at all ranks, never used twice in a group.
-  // `device`, `group` and `clock` must outlive the group's operations.
-  static std::shared_ptr<CollectiveRun> Start(Device& device, PeerGroup& group, Clock& clock,
+  // `device`, the link's group and `clock` must outlive the group's operations. The program's grain is
+  // a multiple of BlockValues of the link's encoding.
+  static std::shared_ptr<CollectiveRun> Start(Device& device, std::shared_ptr<FloatLink> link,
+                                              Clock& clock,
                                               std::shared_ptr<const CollectiveProgram> program,
                                               uint64_t number, CollectiveMemory memory);
 
@@ -60,12 +67,12 @@ class CollectiveRun : public std::enable_shared_from_this<CollectiveRun> {
  private:
   enum class State : uint8_t { kWaiting, kPosted, kArrived, kDone };
 
-  CollectiveRun(Device& device, PeerGroup& group, Clock& clock,
+  CollectiveRun(Device& device, std::shared_ptr<FloatLink> link, Clock& clock,
                 std::shared_ptr<const CollectiveProgram> program, uint64_t number,
                 CollectiveMemory memory);
 
   Tag TagOf(const CollectivePiece& piece) const;
-  Bytes BytesOf(const Range& range);
+  Flat ValuesOf(const Range& range);
   Flat LandingOf(int piece);
   std::string Name(Rank rank) const;
 
@@ -73,6 +80,8 @@ class CollectiveRun : public std::enable_shared_from_this<CollectiveRun> {
   void Drain();
   void Post(int piece);
   void Add(int piece);
+  // Equal values at several ranks have to be rounded alike.
+  FloatLink::Draw DrawOf() const;
   void Finish(int piece) ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   void Completed(int piece, absl::Status status);
   void Fail(absl::Status why, Rank missing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
@@ -82,7 +91,7 @@ class CollectiveRun : public std::enable_shared_from_this<CollectiveRun> {
   absl::Status Missing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
 
   Device& device_;
-  PeerGroup& group_;
+  const std::shared_ptr<FloatLink> link_;
   Clock& clock_;
   const std::shared_ptr<const CollectiveProgram> program_;
   const uint64_t number_;

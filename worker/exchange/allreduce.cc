@@ -90,6 +90,9 @@ class AllReduce final : public NeedsAll {
     if (!mean.ok()) {
       return Annotate(mean.status(), absl::StrCat(name(), " of step ", open_step_[unit]));
     }
+    const ConstFlat own = Gradients(unit);
+    const absl::Status finite = CheckMean(*mean, {&own, 1}, "gradients");
+    if (!finite.ok()) return Annotate(finite, absl::StrCat(name(), " of step ", open_step_[unit]));
     GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, *mean, Gradients(unit)));
     const ExchangeUnit& u = plan_.units[unit];
     for (BlockIndex b = u.first; b < u.first + u.blocks; ++b) {

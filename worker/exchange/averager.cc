@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
+#include "worker/exchange/rule.h"
 
 namespace gg {
 namespace {
@@ -30,13 +31,20 @@ absl::StatusOr<std::unique_ptr<Averager>> Averager::Create(const ExchangeContext
         absl::StrCat("exchange: ", lanes.size(), " units, at most ", kFirstReplicaAverage,
                      " can be averaged apart: raise spec.exchange.bucket_bytes"));
   }
+  GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context.spec, context.seed));
   std::unique_ptr<Averager> averager(new Averager(context));
+  averager->link_ = FloatLink::Create(*context.group, format);
   for (const AverageLane& wanted : lanes) {
     Lane& lane = averager->lanes_.emplace_back();
     const CollectiveAlgorithm algorithm = AlgorithmOf(context.spec.collective, wanted.op,
                                                       context.size, wanted.floats * sizeof(float));
-    GG_ASSIGN_OR_RETURN(lane.program, CompileCollective(wanted.op, algorithm, context.size,
-                                                        context.rank, wanted.floats, kPieceFloats));
+    GG_ASSIGN_OR_RETURN(
+        lane.program, CompileCollective(wanted.op, algorithm, context.size, context.rank,
+                                        wanted.floats, kPieceFloats, BlockValues(format.encoding)));
+    for (const CollectivePiece& piece : lane.program->pieces) {
+      const bool sent = piece.kind == CollectivePiece::kSend;
+      (sent ? lane.bytes_sent : lane.bytes_received) += WireBytes(format, piece.range.size());
+    }
     GG_ASSIGN_OR_RETURN(lane.memory, AllocateCollective(*context.device, *lane.program));
   }
   MutexLock lock(&averager->mu_);
@@ -64,10 +72,10 @@ absl::Status Averager::Start(int index, uint64_t step, absl::Span<const ConstFla
   }
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   stats.mixed += context_.clock->Now() - start;
-  lane.run = CollectiveRun::Start(*context_.device, *context_.group, *context_.clock, lane.program,
+  lane.run = CollectiveRun::Start(*context_.device, link_, *context_.clock, lane.program,
                                   (step + 1) * kCollectivesPerStep + static_cast<uint64_t>(index),
                                   *std::exchange(lane.memory, std::nullopt));
-  Count(*lane.program, stats);
+  Count(lane, stats);
   absl::Status aborted;
   {
     MutexLock lock(&mu_);
@@ -78,13 +86,12 @@ absl::Status Averager::Start(int index, uint64_t step, absl::Span<const ConstFla
   return absl::OkStatus();
 }
 
-void Averager::Count(const CollectiveProgram& program, ExchangeStats& stats) {
-  const uint64_t bytes = program.values_sent * sizeof(float);
-  stats.messages_sent += program.messages;
-  stats.bytes_sent += bytes;
-  context_.metrics->Add(CounterId::kGossipMessages, static_cast<double>(program.messages),
+void Averager::Count(const Lane& lane, ExchangeStats& stats) {
+  stats.messages_sent += lane.program->messages;
+  stats.bytes_sent += lane.bytes_sent;
+  context_.metrics->Add(CounterId::kGossipMessages, static_cast<double>(lane.program->messages),
                         {"sent", context_.transport});
-  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(bytes),
+  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(lane.bytes_sent),
                         {"sent", context_.transport});
 }
 
@@ -111,15 +118,14 @@ absl::StatusOr<Flat> Averager::Await(int index, absl::Time deadline, ExchangeSta
   lane.memory = run->TakeMemory();
   context_.metrics->Add(CounterId::kGossipMessages, static_cast<double>(lane.program->receives),
                         {"received", context_.transport});
-  context_.metrics->Add(CounterId::kGossipBytes,
-                        static_cast<double>(lane.program->values_received * sizeof(float)),
+  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(lane.bytes_received),
                         {"received", context_.transport});
   context_.metrics->Add(CounterId::kGossipExchanges, 1, "ok");
   return lane.memory->values->floats().subspan(0, lane.program->count);
 }
 
 Range Averager::OwnStrip(int lane) const {
-  return Strip(lanes_[lane].program->count, context_.size, context_.rank);
+  return lanes_[lane].program->OwnStrip();
 }
 
 void Averager::Abort(absl::Status why) {

@@ -5,7 +5,7 @@
 // is given; the caller computes on and asks for the result when it needs it.
 //
 // Values are divided by the number of workers before they are added, so that no intermediate sum is
-// larger than a replica's values are.
+// larger than a replica's values are. They travel in spec.encoding; all workers end with the same bits.
 //
 // Thread-safety: thread-compatible, except Abort.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_AVERAGER_H_
@@ -59,14 +59,17 @@ class Averager {
  private:
   struct Lane {
     std::shared_ptr<const CollectiveProgram> program;
+    uint64_t bytes_sent = 0;  // on the wire, by one collective
+    uint64_t bytes_received = 0;
     std::optional<CollectiveMemory> memory;  // here while the lane is idle
     std::shared_ptr<CollectiveRun> run;
   };
 
   explicit Averager(const ExchangeContext& context) : context_(context) {}
-  void Count(const CollectiveProgram& program, ExchangeStats& stats);
+  void Count(const Lane& lane, ExchangeStats& stats);
 
   const ExchangeContext& context_;
+  std::shared_ptr<FloatLink> link_;
   std::vector<Lane> lanes_;
   Mutex mu_;
   absl::Status aborted_ ABSL_GUARDED_BY(mu_);

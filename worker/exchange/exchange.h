@@ -55,7 +55,7 @@ struct PartnerIncident {
   uint64_t step;
   Rank partner;
   std::string worker_id;
-  std::string reason;  // late | lost | corrupt | nonfinite
+  std::string reason;  // late | lost | corrupt | nonfinite | norm | stale | quarantine
   std::string detail;  // a sentence
 };
 

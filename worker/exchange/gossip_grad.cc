@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
-#include "worker/exchange/finite.h"
 
 namespace gg {
 namespace {
@@ -15,28 +14,42 @@ namespace {
 // The distance costs one more pass over the message.
 constexpr uint64_t kDistanceEvery = 10;
 
+// So does our own norm; weights that grow are measured more often as long as they grow fast.
+constexpr uint64_t kNormEvery = 10;
+
 }  // namespace
 
-GossipGrad::GossipGrad(ExchangeContext context, ExchangeRule rule,
+GossipGrad::GossipGrad(ExchangeContext context, ExchangeRule rule, WireFormat format,
                        std::unique_ptr<PartnerSchedule> schedule)
     : context_(std::move(context)),
       rule_(rule),
+      format_(format),
       schedule_(std::move(schedule)),
       plan_(PlanUnits(*context_.arena, rule.payload->parts.size(), context_.spec.bucket_bytes)),
       watch_(context_),
+      guard_(context_),
       average_(context_),
       ready_(plan_.units.size()),
-      exchanges_(plan_.units.size()) {}
+      exchanges_(plan_.units.size()),
+      own_norms_(plan_.units.size()) {}
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> GossipGrad::Create(
     ExchangeContext context, ExchangeRule rule, std::unique_ptr<PartnerSchedule> schedule) {
-  std::unique_ptr<GossipGrad> gossip(new GossipGrad(std::move(context), rule, std::move(schedule)));
+  GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context.spec, context.seed));
+  std::unique_ptr<GossipGrad> gossip(
+      new GossipGrad(std::move(context), rule, format, std::move(schedule)));
+  ExchangeContext& c = gossip->context_;
   std::vector<size_t> floats;
   for (const ExchangeUnit& unit : gossip->plan_.units) {
     floats.push_back(unit.count * rule.payload->parts.size());
+    if (format.encoding != Encoding::kTopk) continue;
+    auto rest = c.device->Allocate(floats.back() * sizeof(float));
+    if (!rest.ok()) return Annotate(rest.status(), "what topk leaves out");
+    GG_RETURN_IF_ERROR(c.device->Fill(*c.stream, 0, (*rest)->floats()));
+    gossip->rests_.push_back(*std::move(rest));
   }
-  ExchangeContext& c = gossip->context_;
-  GG_ASSIGN_OR_RETURN(gossip->inflight_, Inflight::Create(*c.device, *c.group, *c.clock, floats));
+  GG_ASSIGN_OR_RETURN(gossip->inflight_,
+                      Inflight::Create(*c.device, *c.group, *c.clock, floats, format));
   gossip->notes_ = RoundNotes::Create(*c.group, c.size);
   return gossip;
 }
@@ -175,21 +188,60 @@ absl::Status GossipGrad::Share(int unit) {
     return absl::OkStatus();
   }
   const absl::Time copying = context_.clock->Now();
-  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
-    GG_RETURN_IF_ERROR(
-        context_.device->Copy(*context_.stream, Live(unit, part), Slice(message, unit, part)));
-  }
-  GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+  GG_RETURN_IF_ERROR(Fill(unit, message));
   exchanges_[unit].snapshot = true;
-  stats_.mixed += context_.clock->Now() - copying;
   inflight_->Send(unit, round_, to);
-  const size_t bytes = message.size() * sizeof(float);
+  GG_RETURN_IF_ERROR(KeepRest(unit, message));
+  stats_.mixed += context_.clock->Now() - copying;
+  const size_t bytes = inflight_->WireBytes(unit);
   ++stats_.messages_sent;
   stats_.bytes_sent += bytes;
   context_.metrics->Add(CounterId::kGossipMessages, 1, {"sent", context_.transport});
   context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(bytes),
                         {"sent", context_.transport});
   return absl::OkStatus();
+}
+
+absl::Status GossipGrad::Fill(int unit, Flat message) {
+  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
+    const Flat into = Slice(message, unit, part);
+    GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, Live(unit, part), into));
+    if (rests_.empty()) continue;
+    const ConstFlat rest = Slice(rests_[unit]->floats(), unit, part);
+    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 1, rest, 1, into));
+    GG_RETURN_IF_ERROR(
+        context_.device->Copy(*context_.stream, into, Slice(rests_[unit]->floats(), unit, part)));
+  }
+  return context_.stream->Synchronize();
+}
+
+absl::Status GossipGrad::KeepRest(int unit, ConstFlat sent) {
+  if (rests_.empty()) return absl::OkStatus();
+  const Flat rest = rests_[unit]->floats().subspan(0, sent.size());
+  GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, -1, sent, 1, rest));
+  return context_.stream->Synchronize();
+}
+
+bool GossipGrad::Refuses(int unit, const Exchange& exchange) {
+  std::vector<ConstFlat> own;
+  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
+    own.push_back(Live(unit, part));
+  }
+  const bool measure = exchange.round < kNormEvery || exchange.round % kNormEvery == 0;
+  // Gradients may differ by any factor.
+  if (!gradients() && context_.spec.norm_limit > 0 && measure) own_norms_[unit] = NormOf(own);
+  const ConstFlat received = inflight_->Received(unit);
+  const Rank partner = exchange.partners.recv_from;
+  const Verdict verdict = guard_.Check(partner, {&received, 1}, own_norms_[unit], AgeOf(exchange));
+  if (verdict == Verdict::kTake) return false;
+  watch_.Refused(partner, exchange.step, unit, verdict, guard_, stats_);
+  return true;
+}
+
+uint64_t GossipGrad::AgeOf(const Exchange& exchange) const {
+  // The difference to a snapshot carries what happened since, which is this step's own update at
+  // least.
+  return is(Overlap::kStep) ? std::max<uint64_t>(1, step_ - exchange.step) : 0;
 }
 
 absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
@@ -213,16 +265,11 @@ absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
     return absl::OkStatus();
   }
   notes_->Reopen(partner);
-  const Flat received = inflight_->Received(unit);
   context_.metrics->Add(CounterId::kGossipMessages, 1, {"received", context_.transport});
-  context_.metrics->Add(CounterId::kGossipBytes,
-                        static_cast<double>(received.size() * sizeof(float)),
+  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(inflight_->WireBytes(unit)),
                         {"received", context_.transport});
-  if (!AllFinite(received)) {
-    watch_.NonFinite(partner, exchange.step, unit, stats_);
-    return absl::OkStatus();
-  }
-  if (is(Overlap::kStep) && !exchange.snapshot) {
+  if (Refuses(unit, exchange)) return absl::OkStatus();
+  if (by_difference() && !exchange.snapshot) {
     // Nothing of ours to take the difference to; the reason was counted when it was held back.
     ++stats_.exchanges_skipped;
     return absl::OkStatus();
@@ -231,16 +278,15 @@ absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
   GG_RETURN_IF_ERROR(Mix(unit, exchange));
   stats_.mixed += context_.clock->Now() - mixing;
   watch_.Done(partner, exchange.begun, stats_);
-  // By the form of the mix: the difference to a snapshot carries what happened since, which is this
-  // step's own update at least.
-  const uint64_t staleness = is(Overlap::kStep) ? std::max<uint64_t>(1, step_ - exchange.step) : 0;
-  context_.metrics->Set(GaugeId::kGossipStaleness, static_cast<double>(staleness));
+  const double age = static_cast<double>(AgeOf(exchange));
+  context_.metrics->Set(GaugeId::kGossipStaleness, age);
+  context_.metrics->Observe(HistogramId::kMessageAge, age);
   return absl::OkStatus();
 }
 
 absl::Status GossipGrad::Mix(int unit, const Exchange& exchange) {
   const Flat received = inflight_->Received(unit);
-  const bool delta = is(Overlap::kStep);
+  const bool delta = by_difference();
   for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
     const Flat live = Live(unit, part);
     const Flat theirs = Slice(received, unit, part);

@@ -13,6 +13,8 @@
 //
 // weights*: weights or weights-momentum. unit complete: its last GradientReady. (d): as half the
 // difference to what was sent in the same exchange, which keeps the whole of the local update.
+// With an encoding (worker/wire) every mix has form (d), of what both sides have decoded: so that
+// rounding moves no mean of the models. docs/algorithms/encodings.md.
 //
 // Rounds: exchanges are numbered by rounds, and so are the schedule and the tags. A round is the
 // step plus what this worker has left out: one that was away goes on with the round of those it
@@ -30,6 +32,7 @@
 #include "worker/exchange/exchange.h"
 #include "worker/exchange/inflight.h"
 #include "worker/exchange/partner_watch.h"
+#include "worker/exchange/receipt_guard.h"
 #include "worker/exchange/replica_average.h"
 #include "worker/exchange/round_notes.h"
 #include "worker/exchange/rule.h"
@@ -63,11 +66,14 @@ class GossipGrad final : public ExchangeStrategy {
     absl::Time begun;
   };
 
-  GossipGrad(ExchangeContext context, ExchangeRule rule, std::unique_ptr<PartnerSchedule> schedule);
+  GossipGrad(ExchangeContext context, ExchangeRule rule, WireFormat format,
+             std::unique_ptr<PartnerSchedule> schedule);
 
   int unit_count() const { return static_cast<int>(plan_.units.size()); }
   bool is(Overlap overlap) const { return rule_.overlap == overlap; }
   bool gradients() const { return rule_.payload->before_update; }
+  // Mixed as half the difference to what was sent.
+  bool by_difference() const { return is(Overlap::kStep) || format_.encoding != Encoding::kFp32; }
   // Arena part `part` of a unit, and the same part of its message.
   Flat Live(int unit, size_t part) const;
   Flat Slice(Flat message, int unit, size_t part) const;
@@ -78,6 +84,14 @@ class GossipGrad final : public ExchangeStrategy {
   void Expect(int unit);
   // Snapshots the unit and sends it to this step's partner.
   absl::Status Share(int unit);
+  // Fills the unit's message; with topk, together with what earlier ones have left out.
+  absl::Status Fill(int unit, Flat message);
+  // Keeps what the message of the unit, that has been sent, leaves out.
+  absl::Status KeepRest(int unit, ConstFlat sent);
+  // What the guard says to the unit that has arrived; a refusal is counted and told.
+  bool Refuses(int unit, const Exchange& exchange);
+  // How many steps ago the partner's part was made, by the form of the mix.
+  uint64_t AgeOf(const Exchange& exchange) const;
   // Waits for the partner's part of `exchange`, mixes it or goes on without it. An error is local
   // or an abort.
   absl::Status Collect(int unit, const Exchange& exchange);
@@ -93,11 +107,13 @@ class GossipGrad final : public ExchangeStrategy {
 
   ExchangeContext context_;
   const ExchangeRule rule_;
+  const WireFormat format_;
   const std::unique_ptr<PartnerSchedule> schedule_;
   const UnitPlan plan_;
   std::shared_ptr<Inflight> inflight_;
   std::shared_ptr<RoundNotes> notes_;
   PartnerWatch watch_;
+  ReceiptGuard guard_;
   ReplicaAverage average_;
 
   uint64_t step_ = 0;
@@ -107,7 +123,9 @@ class GossipGrad final : public ExchangeStrategy {
   Partners partners_;
   std::vector<int> ready_;           // blocks of each unit whose gradient is ready in this step
   std::vector<Exchange> exchanges_;  // the latest of each unit
-  ExchangeStats stats_;              // since the last EndStep or Settle
+  std::vector<double> own_norms_;    // of each unit, a few rounds old; for the guard
+  std::vector<std::unique_ptr<Buffer>> rests_;  // topk: what each unit has not sent yet
+  ExchangeStats stats_;                         // since the last EndStep or Settle
   double squared_distance_ = 0;
   int distances_ = 0;  // units in squared_distance_
 };

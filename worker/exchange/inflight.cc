@@ -17,16 +17,13 @@ Tag TagOf(int unit, uint64_t step) {
   return {Channel::kExchange, step, static_cast<uint32_t>(unit)};
 }
 
-Bytes AsBytes(Flat floats) {
-  return Bytes(reinterpret_cast<uint8_t*>(floats.data()), floats.size() * sizeof(float));
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Inflight>> Inflight::Create(Device& device, PeerGroup& group,
                                                            Clock& clock,
-                                                           const std::vector<size_t>& floats) {
-  std::shared_ptr<Inflight> inflight(new Inflight(device, group, clock));
+                                                           const std::vector<size_t>& floats,
+                                                           WireFormat format) {
+  std::shared_ptr<Inflight> inflight(new Inflight(device, FloatLink::Create(group, format), clock));
   for (const size_t count : floats) {
     Unit unit;
     unit.floats = count;
@@ -64,7 +61,7 @@ bool Inflight::PostRecv(int unit, uint64_t step, Rank from) {
     slot.step = step;
     slot.from = from;
   }
-  group_.Recv(from, TagOf(unit, step), AsBytes(Received(unit)),
+  link_->Recv(from, TagOf(unit, step), Received(unit),
               [self = shared_from_this(), unit](absl::Status status) {
                 self->OnReceived(unit, std::move(status));
               });
@@ -79,7 +76,7 @@ void Inflight::GiveUp(int unit) {
     if (slot.state != RecvState::kPosted) return;
     slot.state = RecvState::kAbandoned;
   }
-  group_.CancelRecv(slot.from, TagOf(unit, slot.step));
+  link_->CancelRecv(slot.from, TagOf(unit, slot.step));
   // Its Done comes at once, and only then can the buffer expect the next message.
   MutexLock lock(&monitor_.mu);
   const auto free = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) {
@@ -181,10 +178,10 @@ void Inflight::Send(int unit, uint64_t step, Rank to) {
     MutexLock lock(&monitor_.mu);
     units_[unit].send[slot].holder = to;
   }
-  group_.Send(to, TagOf(unit, step), AsBytes(Sent(unit, step)),
-              [self = shared_from_this(), unit, slot](absl::Status status) {
-                self->OnSent(unit, slot, std::move(status));
-              });
+  link_->SendRounded(to, TagOf(unit, step), Sent(unit, step), FloatLink::Draw::kOwn,
+                     [self = shared_from_this(), unit, slot](absl::Status status) {
+                       self->OnSent(unit, slot, std::move(status));
+                     });
 }
 
 void Inflight::OnSent(int unit, size_t slot, absl::Status status) {

@@ -7,6 +7,9 @@
 // 2 + kHeldPerPeer x (peers that have ever held one at the same time), which is 2 p for p workers.
 // They are used again, so that a run in which the transport keeps up allocates nothing.
 //
+// Messages travel in `format` (worker/wire). What was sent is afterwards what the partner decodes, so
+// that a difference to it is the same on both sides; in fp32 nothing changes.
+//
 // Buffers are lent to the transport; they and this object live until the last Done has run, hence
 // shared ownership.
 //
@@ -17,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +29,7 @@
 #include "core/clock.h"
 #include "kernels/device.h"
 #include "worker/transport/transport.h"
+#include "worker/wire/float_link.h"
 
 namespace gg {
 
@@ -34,7 +39,8 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   // use of the result, not its life.
   static absl::StatusOr<std::shared_ptr<Inflight>> Create(Device& device, PeerGroup& group,
                                                           Clock& clock,
-                                                          const std::vector<size_t>& floats);
+                                                          const std::vector<size_t>& floats,
+                                                          WireFormat format = {});
 
   // Expects the message of (unit, step), in place of one of another step that was never awaited.
   // False while a receive that was given up still holds the buffer.
@@ -56,8 +62,10 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   absl::StatusOr<Flat> Outgoing(int unit, uint64_t step, Rank to, absl::Time deadline);
   // What Outgoing of (unit, step) gave.
   void Send(int unit, uint64_t step, Rank to);
-  // What was sent at `step`, unchanged until the second Outgoing of the unit after that.
+  // What was sent at `step`, as the partner decodes it, unchanged until the second Outgoing of the unit after that.
   Flat Sent(int unit, uint64_t step);
+  // Of the unit's message.
+  size_t WireBytes(int unit) const { return link_->WireBytes(units_[unit].floats); }
   size_t SendBuffers(int unit) const { return units_[unit].send.size(); }
 
   struct SendFailure {
@@ -93,8 +101,8 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
     size_t latest = 0;  // in `send`: what Outgoing gave last
   };
 
-  Inflight(Device& device, PeerGroup& group, Clock& clock)
-      : device_(device), group_(group), clock_(clock) {}
+  Inflight(Device& device, std::shared_ptr<FloatLink> link, Clock& clock)
+      : device_(device), link_(std::move(link)), clock_(clock) {}
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(size_t floats);
   int HeldLocked(Rank peer, int unit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   SendSlot& SlotOf(int unit, uint64_t step);
@@ -104,7 +112,7 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   void OnSent(int unit, size_t slot, absl::Status status);
 
   Device& device_;
-  PeerGroup& group_;
+  const std::shared_ptr<FloatLink> link_;
   Clock& clock_;
   Monitor monitor_;
   std::vector<Unit> units_;  // states guarded by monitor_.mu; buffers belong to whom the state says

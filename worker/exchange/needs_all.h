@@ -10,9 +10,13 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/status.h"
 #include "worker/exchange/averager.h"
 #include "worker/exchange/exchange.h"
+#include "worker/exchange/finite.h"
 #include "worker/exchange/replica_average.h"
 
 namespace gg {
@@ -41,6 +45,20 @@ class NeedsAll : public ExchangeStrategy {
   // By when every worker has to have answered.
   absl::Time Deadline() const {
     return context_.clock->Now() + absl::Seconds(context_.spec.collective_seconds);
+  }
+
+  // OK where `mean` is finite; else who is to blame, as far as one worker can tell: whether its own
+  // part, `own`, was. Every worker says this of itself, so that one of them names the culprit.
+  absl::Status CheckMean(ConstFlat mean, absl::Span<const ConstFlat> own,
+                         absl::string_view what) const {
+    if (AllFinite(mean)) return absl::OkStatus();
+    bool own_finite = true;
+    for (const ConstFlat part : own) own_finite = own_finite && AllFinite(part);
+    return absl::DataLossError(absl::StrCat(
+        "the mean of the ", what, " is not finite, ",
+        own_finite ? "though this worker's own are: another worker has diverged"
+                   : absl::StrCat("because those of rank ", context_.rank,
+                                  " are not: lower spec.learning_rate.base or look at its data")));
   }
 
   ExchangeContext context_;

@@ -22,6 +22,21 @@ SkipReason ReasonOf(const absl::Status& status) {
   }
 }
 
+SkipReason ReasonOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kNonFinite:
+      return SkipReason::kNonFinite;
+    case Verdict::kNorm:
+      return SkipReason::kNorm;
+    case Verdict::kStale:
+      return SkipReason::kStale;
+    case Verdict::kTake:
+    case Verdict::kQuarantine:
+      break;
+  }
+  return SkipReason::kQuarantine;
+}
+
 }  // namespace
 
 absl::string_view SkipReasonName(SkipReason reason) {
@@ -34,6 +49,12 @@ absl::string_view SkipReasonName(SkipReason reason) {
       return "corrupt";
     case SkipReason::kNonFinite:
       return "nonfinite";
+    case SkipReason::kNorm:
+      return "norm";
+    case SkipReason::kStale:
+      return "stale";
+    case SkipReason::kQuarantine:
+      return "quarantine";
     case SkipReason::kSendPending:
       return "send_pending";
     case SkipReason::kSendFailed:
@@ -86,12 +107,20 @@ void PartnerWatch::Missed(Rank partner, uint64_t step, int unit, const absl::Sta
   health_.Missed(partner, step, reason == SkipReason::kLost, now);
 }
 
-void PartnerWatch::NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats) {
-  Skip(SkipReason::kNonFinite, stats);
-  context_.metrics->Add(CounterId::kNonFinite, 1, "exchange");
-  Tell(partner, step, "nonfinite",
-       absl::StrCat("step ", step, " refused unit ", unit, " of ", Name(partner),
-                    ": it holds NaN or infinite values, so that worker has probably diverged"));
+void PartnerWatch::Refused(Rank partner, uint64_t step, int unit, Verdict verdict,
+                           const ReceiptGuard& guard, ExchangeStats& stats) {
+  const SkipReason reason = ReasonOf(verdict);
+  Skip(reason, stats);
+  // Whatever it sends, it is there.
+  health_.Alive(partner);
+  if (verdict == Verdict::kQuarantine) return;  // told when it began
+  if (verdict == Verdict::kNonFinite) {
+    context_.metrics->Add(CounterId::kNonFinite, 1, "exchange");
+  }
+  if (guard.begun()) told_.erase({step, partner});
+  Tell(partner, step, SkipReasonName(guard.begun() ? SkipReason::kQuarantine : reason),
+       absl::StrCat("step ", step, " refused unit ", unit, " of ", Name(partner), ": ",
+                    guard.why()));
 }
 
 void PartnerWatch::SendHeldBack(Rank partner, uint64_t step, int unit) {

@@ -2,7 +2,7 @@
 //
 // What became of the exchanges with each partner: how long one may be waited for, the counters, and
 // the incidents. A step waits at most one deadline for its partner, all units together. An incident
-// is told once per partner and step, and not while the partner's pause lasts (peer_health.h): a
+// is told once per partner and step, beside the beginning of a quarantine, and not while the partner's pause lasts (peer_health.h): a
 // partner that stays away is news once per probe.
 //
 // Thread-safety: thread-compatible.
@@ -18,15 +18,28 @@
 #include "absl/time/time.h"
 #include "worker/exchange/exchange.h"
 #include "worker/exchange/peer_health.h"
+#include "worker/exchange/receipt_guard.h"
 
 namespace gg {
 
 // Why a part of the exchange was left out: the values of gossip_skipped_total{reason}, whose help
 // (core/metrics/catalogue.h) says what each means.
-enum class SkipReason { kLate, kLost, kCorrupt, kNonFinite, kSendPending, kSendFailed, kAverage };
+enum class SkipReason {
+  kLate,
+  kLost,
+  kCorrupt,
+  kNonFinite,
+  kNorm,
+  kStale,
+  kQuarantine,
+  kSendPending,
+  kSendFailed,
+  kAverage
+};
 inline constexpr SkipReason kAllSkipReasons[] = {
-    SkipReason::kLate,        SkipReason::kLost,       SkipReason::kCorrupt, SkipReason::kNonFinite,
-    SkipReason::kSendPending, SkipReason::kSendFailed, SkipReason::kAverage};
+    SkipReason::kLate,       SkipReason::kLost,   SkipReason::kCorrupt,    SkipReason::kNonFinite,
+    SkipReason::kNorm,       SkipReason::kStale,  SkipReason::kQuarantine, SkipReason::kSendPending,
+    SkipReason::kSendFailed, SkipReason::kAverage};
 absl::string_view SkipReasonName(SkipReason reason);
 
 class PartnerWatch {
@@ -45,7 +58,9 @@ class PartnerWatch {
   void Done(Rank partner, absl::Time begun, ExchangeStats& stats);
   void Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
               ExchangeStats& stats);
-  void NonFinite(Rank partner, uint64_t step, int unit, ExchangeStats& stats);
+  // The guard's last Check, of this unit, said `verdict`, which is no kTake.
+  void Refused(Rank partner, uint64_t step, int unit, Verdict verdict, const ReceiptGuard& guard,
+               ExchangeStats& stats);
   // The exchange of `step` was left out because this worker itself was late for it.
   void WeWereLate(ExchangeStats& stats) { Skip(SkipReason::kLate, stats); }
   // The unit was not sent to `partner`, because it has not taken the last messages of that unit.

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
-#include "worker/exchange/finite.h"
 #include "worker/exchange/needs_all.h"
+#include "worker/exchange/rule.h"
 
 namespace gg {
 namespace {
@@ -37,7 +37,9 @@ size_t CountOf(ParamArena& arena, const std::vector<Part>& parts) {
   return floats;
 }
 
-// What the three have in common: every gradient is applied where it was computed.
+// What the three have in common: every gradient is applied where it was computed. With an encoding what
+// travels is the difference to the mean before, which all have the bits of: rounding then costs a share
+// of what the steps since have changed, not of the weights (docs/algorithms/encodings.md).
 class LocalSteps : public NeedsAll {
  public:
   LocalSteps(ExchangeContext context, std::string name, std::vector<Part> parts, uint64_t period)
@@ -47,9 +49,27 @@ class LocalSteps : public NeedsAll {
         period_(context_.spec.period > 0 ? static_cast<uint64_t>(context_.spec.period) : period) {}
 
   absl::Status Build() {
-    GG_ASSIGN_OR_RETURN(averager_,
-                        Averager::Create(context_, {{.floats = CountOf(*context_.arena, parts_)}}));
+    const size_t floats = CountOf(*context_.arena, parts_);
+    GG_ASSIGN_OR_RETURN(averager_, Averager::Create(context_, {{.floats = floats}}));
+    GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context_.spec, context_.seed));
+    if (format.encoding == Encoding::kFp32) return absl::OkStatus();
+    GG_ASSIGN_OR_RETURN(last_mean_, context_.device->Allocate(floats * sizeof(float)));
+    GG_ASSIGN_OR_RETURN(difference_, context_.device->Allocate(floats * sizeof(float)));
     return absl::OkStatus();
+  }
+
+  absl::Status BeginStep(uint64_t step) override {
+    GG_RETURN_IF_ERROR(NeedsAll::BeginStep(step));
+    if (last_mean_ == nullptr || std::exchange(begins_equal_, true)) return absl::OkStatus();
+    // All begin with one model: the coordinator has compared its fingerprints.
+    size_t at = 0;
+    for (const Part part : parts_) {
+      const Flat live = part(*context_.arena);
+      GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, live,
+                                               last_mean_->floats().subspan(at, live.size())));
+      at += live.size();
+    }
+    return context_.stream->Synchronize();
   }
 
   absl::string_view name() const override { return name_; }
@@ -59,17 +79,30 @@ class LocalSteps : public NeedsAll {
  protected:
   absl::Status StartAverage(absl::Span<const ConstFlat> parts) {
     begun_ = step_;
-    return averager_->Start(0, step_, parts, stats_);
+    if (last_mean_ == nullptr) return averager_->Start(0, step_, parts, stats_);
+    size_t at = 0;
+    for (const ConstFlat part : parts) {
+      const Flat into = difference_->floats().subspan(at, part.size());
+      const ConstFlat last = last_mean_->floats().subspan(at, part.size());
+      GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, last, into));
+      GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 1, part, -1, into));
+      at += part.size();
+    }
+    const ConstFlat difference = difference_->floats().subspan(0, at);
+    return averager_->Start(0, step_, {&difference, 1}, stats_);
   }
 
-  absl::StatusOr<Flat> AwaitAverage(absl::Time deadline) {
+  // `own` is what the average was begun with.
+  absl::StatusOr<Flat> AwaitAverage(absl::Time deadline, absl::Span<const ConstFlat> own) {
     absl::StatusOr<Flat> mean = averager_->Await(0, deadline, stats_);
-    if (!mean.ok()) return Annotate(mean.status(), absl::StrCat(name_, " of step ", begun_));
-    if (!AllFinite(*mean)) {
-      return absl::DataLossError(
-          absl::StrCat(name_, " of step ", begun_,
-                       ": the mean of the models is not finite, because a replica's is not"));
+    if (mean.ok() && last_mean_ != nullptr) {
+      const Flat last = last_mean_->floats().subspan(0, mean->size());
+      GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 1, *mean, 1, last));
+      GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+      mean = last;
     }
+    const absl::Status status = mean.ok() ? CheckMean(*mean, own, "models") : mean.status();
+    if (!status.ok()) return Annotate(status, absl::StrCat(name_, " of step ", begun_));
     return mean;
   }
 
@@ -82,7 +115,10 @@ class LocalSteps : public NeedsAll {
   const std::string name_;
   const std::vector<Part> parts_;
   const uint64_t period_;
-  uint64_t begun_ = 0;  // step of the last average
+  uint64_t begun_ = 0;                  // step of the last average
+  std::unique_ptr<Buffer> last_mean_;   // null: without encoding
+  std::unique_ptr<Buffer> difference_;  // to it, that travels
+  bool begins_equal_ = false;           // last_mean_ holds the model that all began with
 };
 
 // periodic-average and local-sgd.
@@ -107,7 +143,7 @@ class WaitedFor final : public LocalSteps {
     std::vector<ConstFlat> parts;
     for (const Part part : parts_) parts.push_back(part(*context_.arena));
     GG_RETURN_IF_ERROR(StartAverage(parts));
-    GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(Deadline()));
+    GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(Deadline(), parts));
     const absl::Time start = context_.clock->Now();
     size_t at = 0;
     for (const Part part : parts_) {
@@ -158,7 +194,8 @@ class Cocod final : public LocalSteps {
   // x <- mean + (x - start): the mean of where the period began, and what we did in it.
   absl::Status TakeMean(absl::Time deadline) {
     if (!averager_->busy(0)) return absl::OkStatus();
-    GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(deadline));
+    const ConstFlat began = Snapshot();
+    GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(deadline, {&began, 1}));
     const absl::Time start = context_.clock->Now();
     GG_RETURN_IF_ERROR(context_.device->AddDifference(*context_.stream, 1, mean, Snapshot(),
                                                       context_.arena->weights()));

@@ -112,6 +112,15 @@ absl::Status CheckCollective(const ExchangeSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status CheckGuard(const ExchangeSpec& spec) {
+  if (spec.norm_limit >= 0 && spec.staleness_bound >= 0 && spec.quarantine_after >= 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "exchange norm_limit, staleness_bound and quarantine_after must not be negative, but are ",
+      spec.norm_limit, ", ", spec.staleness_bound, " and ", spec.quarantine_after));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext context) {
@@ -127,6 +136,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
   GG_RETURN_IF_ERROR(CheckView(context));
   Choice choice;
   GG_ASSIGN_OR_RETURN(choice.rule, ParseRule(context.spec));
+  GG_RETURN_IF_ERROR(ParseEncoding(context.spec, context.seed).status());
   GG_ASSIGN_OR_RETURN(
       choice.schedule,
       MakeSchedule(context.spec.schedule,
@@ -136,6 +146,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
         "exchange deadline_seconds must be above 0, not ", context.spec.deadline_seconds));
   }
   GG_RETURN_IF_ERROR(CheckCollective(context.spec));
+  GG_RETURN_IF_ERROR(CheckGuard(context.spec));
   if (context.metrics == nullptr) context.metrics = &NullMetricSink();
   return algorithm->make(std::move(context), std::move(choice));
 }

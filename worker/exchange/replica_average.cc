@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/status.h"
 #include "worker/exchange/averager.h"
 #include "worker/exchange/finite.h"
@@ -40,8 +41,12 @@ absl::StatusOr<std::shared_ptr<RingState>> ReplicaAverage::Load() {
 absl::Status ReplicaAverage::Store(RingState& state, double* distance) {
   const ConstFlat average = state.values->floats().subspan(0, state.count);
   if (!AllFinite(average)) {
+    bool own_finite = true;
+    for (const Flat part : AveragedParts(*context_.arena)) own_finite &= AllFinite(part);
     return absl::DataLossError(
-        "the average over the replicas is not finite: at least one of them has diverged");
+        absl::StrCat("the average over the replicas is not finite: ",
+                     own_finite ? "at least one of the others has diverged"
+                                : absl::StrCat("that of rank ", context_.rank, " has diverged")));
   }
   const Flat weights = context_.arena->weights();
   GG_ASSIGN_OR_RETURN(const double squared,

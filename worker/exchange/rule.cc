@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status.h"
 
 namespace gg {
 namespace {
@@ -58,6 +59,20 @@ absl::StatusOr<ExchangeRule> ParseRule(const ExchangeSpec& spec) {
       "unknown exchange overlap '", spec.overlap, "': use one of ",
       absl::StrJoin(kOverlaps, ", ",
                     [](std::string* out, const auto& o) { absl::StrAppend(out, o.first); })));
+}
+
+absl::StatusOr<WireFormat> ParseEncoding(const ExchangeSpec& spec, uint64_t seed) {
+  GG_ASSIGN_OR_RETURN(const WireFormat format,
+                      ParseWireFormat(spec.encoding, spec.topk_share, seed));
+  const bool gradients_to_a_partner =
+      spec.algorithm == "gossip-grad" && spec.payload == "gradients";
+  if (format.encoding == Encoding::kTopk && !gradients_to_a_partner) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("exchange encoding topk is for gradients that go to a partner, not for ",
+                     spec.algorithm, " with payload ", spec.payload,
+                     ": use algorithm gossip-grad with payload gradients, or encoding int8"));
+  }
+  return format;
 }
 
 }  // namespace gg

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is exchanged (payload) and when (overlap), as two small independent values. Their product is
-// never a class: gossip_grad.cc asks the two questions below at each hook. To add a payload: a line
+// What is exchanged (payload), when (overlap) and in which bits (encoding), as small independent values. Their product is
+// never a class: gossip_grad.cc asks the questions below at each hook. To add a payload: a line
 // in Payloads() in rule.cc.
 //
 // Thread-safety: values.
@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "core/spec/job_spec.h"
 #include "worker/nn/param_arena.h"
+#include "worker/wire/encoding.h"
 
 namespace gg {
 
@@ -38,6 +39,10 @@ struct ExchangeRule {
 
 // kInvalidArgument lists what is possible.
 absl::StatusOr<ExchangeRule> ParseRule(const ExchangeSpec& spec);
+
+// What spec.encoding says; `seed` is the job's. kInvalidArgument also where the encoding does not fit
+// the algorithm and the payload.
+absl::StatusOr<WireFormat> ParseEncoding(const ExchangeSpec& spec, uint64_t seed);
 
 }  // namespace gg
 

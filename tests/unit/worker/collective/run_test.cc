@@ -31,6 +31,7 @@ struct Setup {
   size_t piece = 7;
   absl::Duration deadline = absl::Seconds(5);
   int rounds = 1;  // collectives one after another in the same memory
+  WireFormat format = {};
 };
 
 float Initial(Rank rank, size_t i) {
@@ -47,13 +48,14 @@ std::vector<Outcome> RunAll(const Setup& s, SimNetwork& network, SimClock& clock
   for (Rank r = 0; r < s.size; ++r) {
     bodies.push_back([&, r] {
       if (network.killed(r)) return;
-      const auto program =
-          CompileCollective(s.op, s.algorithm, s.size, r, s.count, s.piece).value();
+      const auto program = CompileCollective(s.op, s.algorithm, s.size, r, s.count, s.piece,
+                                             BlockValues(s.format.encoding))
+                               .value();
       CollectiveMemory memory = AllocateCollective(*device, *program).value();
       for (int round = 0; round < s.rounds; ++round) {
         for (size_t i = 0; i < s.count; ++i) memory.values->floats()[i] = Initial(r, i);
-        runs[r] = CollectiveRun::Start(*device, *groups[r], clock, program, 40 + round,
-                                       std::move(memory));
+        runs[r] = CollectiveRun::Start(*device, FloatLink::Create(*groups[r], s.format), clock,
+                                       program, 40 + round, std::move(memory));
         clock.Compute(absl::Milliseconds(1));  // something else meanwhile
         Outcome& out = outcomes[r];
         out.status = runs[r]->Await(clock.Now() + s.deadline);
@@ -131,6 +133,39 @@ TEST_P(CollectiveRunTest, ScatteredAndGatheredIsReduced) {
         const Range strip = Strip(100, size, owner);
         for (size_t i = strip.begin; i < strip.end; ++i) {
           EXPECT_EQ(gathered[r].values[i], Initial(owner, i));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CollectiveRunTest, EncodedTheSameBitsComeEverywhereWhateverThePieces) {
+  for (const char* encoding : {"bf16", "fp16", "int8"}) {
+    const WireFormat format = *ParseWireFormat(encoding, 1, 3);
+    for (int size = 2; size <= 9; ++size) {
+      for (const size_t count : {1u, 63u, 200u, 700u}) {
+        for (const size_t piece : {1u, 100u, 1000u}) {
+          SimClock clock;
+          SimNetwork network(
+              clock, size,
+              {.seed = 3, .max_delay = absl::Milliseconds(9), .rendezvous = rendezvous});
+          const auto outcomes = RunAll({.algorithm = algorithm,
+                                        .size = size,
+                                        .count = count,
+                                        .piece = piece,
+                                        .rounds = 2,
+                                        .format = format},
+                                       network, clock);
+          // At most 2 p roundings of sums below 22 p, each of a 64th.
+          const double bound = 2.0 * size * 22 * size / 63.5;
+          for (Rank r = 0; r < size; ++r) {
+            ASSERT_TRUE(outcomes[r].status.ok()) << encoding << " " << outcomes[r].status;
+            ASSERT_EQ(outcomes[r].values, outcomes[0].values)
+                << encoding << " p=" << size << " n=" << count << " piece " << piece;
+            for (size_t i = 0; i < count; ++i) {
+              EXPECT_NEAR(outcomes[r].values[i], SumOf(size, i), bound);
+            }
+          }
         }
       }
     }
@@ -215,8 +250,9 @@ TEST(CollectiveRun, AbortEndsTheWaitAndTheMemoryLivesOn) {
   absl::Status status;
   ASSERT_TRUE(clock
                   .Run({[&] {
-                    auto run = CollectiveRun::Start(*device, *group, clock, program, 1,
-                                                    AllocateCollective(*device, *program).value());
+                    auto run =
+                        CollectiveRun::Start(*device, FloatLink::Create(*group, {}), clock, program,
+                                             1, AllocateCollective(*device, *program).value());
                     clock.After(absl::Milliseconds(20),
                                 [run] { run->Abort(absl::CancelledError("the job is over")); });
                     status = run->Await(clock.Now() + absl::Seconds(9));

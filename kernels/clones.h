@@ -2,8 +2,8 @@
 //
 // GG_VECTOR_CLONES in front of a function compiles it for several vector widths; the loader picks
 // one. Not with sanitizers: their run-time is not ready when the loader resolves such functions.
-#ifndef GOSSIPGRAD_KERNELS_REFERENCE_CLONES_H_
-#define GOSSIPGRAD_KERNELS_REFERENCE_CLONES_H_
+#ifndef GOSSIPGRAD_KERNELS_CLONES_H_
+#define GOSSIPGRAD_KERNELS_CLONES_H_
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
@@ -12,4 +12,4 @@
 #define GG_VECTOR_CLONES
 #endif
 
-#endif  // GOSSIPGRAD_KERNELS_REFERENCE_CLONES_H_
+#endif  // GOSSIPGRAD_KERNELS_CLONES_H_
