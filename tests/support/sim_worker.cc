@@ -21,6 +21,17 @@ void RecordingSink::Set(GaugeId id, double value, LabelValues) {
   gauges_[id] = value;
 }
 
+void RecordingSink::Observe(HistogramId id, double value, LabelValues) {
+  MutexLock lock(&mu_);
+  observed_[id].push_back(value);
+}
+
+std::vector<double> RecordingSink::observed(HistogramId id) const {
+  MutexLock lock(&mu_);
+  const auto it = observed_.find(id);
+  return it == observed_.end() ? std::vector<double>() : it->second;
+}
+
 double RecordingSink::gauge(GaugeId id) const {
   MutexLock lock(&mu_);
   const auto it = gauges_.find(id);

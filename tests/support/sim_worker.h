@@ -20,21 +20,23 @@
 
 namespace gg {
 
-// Sums of counters and last values of gauges.
+// Sums of counters, last values of gauges, and all that histograms were told.
 class RecordingSink final : public MetricSink {
  public:
   void Add(CounterId id, double amount, LabelValues labels) override;
   void Set(GaugeId id, double value, LabelValues labels) override;
-  void Observe(HistogramId id, double value, LabelValues labels) override {}
+  void Observe(HistogramId id, double value, LabelValues labels) override;
   // Of the series whose first label has this value.
   double counter(CounterId id, absl::string_view label) const;
   // The last value of a gauge without labels; NaN when it was never set.
   double gauge(GaugeId id) const;
+  std::vector<double> observed(HistogramId id) const;
 
  private:
   mutable Mutex mu_;
   std::map<std::pair<CounterId, std::string>, double> counters_ ABSL_GUARDED_BY(mu_);
   std::map<GaugeId, double> gauges_ ABSL_GUARDED_BY(mu_);
+  std::map<HistogramId, std::vector<double>> observed_ ABSL_GUARDED_BY(mu_);
 };
 
 struct SimModel {

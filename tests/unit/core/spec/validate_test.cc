@@ -119,6 +119,18 @@ INSTANTIATE_TEST_SUITE_P(
                   s.workers.min = 2;
                   s.workers.max = 4;
                 }},
+        Mistake{"spec.exchange.encoding", "use algorithm gossip-grad with payload gradients",
+                [](JobSpec& s) { s.exchange.encoding = "topk"; }},
+        Mistake{"spec.exchange.encoding", "not for allreduce with payload gradients",
+                [](JobSpec& s) {
+                  s.exchange.encoding = "topk";
+                  s.exchange.algorithm = "allreduce";
+                  s.exchange.payload = "gradients";
+                }},
+        Mistake{"spec.exchange.encoding", "did you mean \"fp16\"?",
+                [](JobSpec& s) { s.exchange.encoding = "fp6"; }},
+        Mistake{"spec.exchange.topk_share", "got 0",
+                [](JobSpec& s) { s.exchange.topk_share = 0; }},
         Mistake{"spec.exchange.deadline_seconds", "0.001 <= value",
                 [](JobSpec& s) { s.exchange.deadline_seconds = 0; }},
         Mistake{"spec.workers.start_timeout_seconds", "0.1 <= value",

@@ -193,5 +193,31 @@ TEST(PeriodicAverage, GoesOnWithoutAWorkerThatIsMissing) {
   }
 }
 
+// Running statistics of normalisation travel in no message of gossip-grad; only averages carry them.
+TEST(PeriodicAverage, BuffersAreAveragedToo) {
+  SimScenario scenario;
+  scenario.size = 3;
+  scenario.model.buffer_floats = 7;
+  scenario.spec.algorithm = "gossip-grad";
+  scenario.spec.average_every = 4;
+  scenario.spec.encoding = "int8";  // of the exchange, not of the average
+  SimCluster cluster(scenario);
+  for (Rank r = 0; r < 3; ++r) {
+    for (int i = 0; i < 7; ++i) {
+      cluster.worker(r).arena().buffers()[i] = 0.1f * static_cast<float>(r) + static_cast<float>(i);
+    }
+  }
+  ASSERT_TRUE(cluster.RunSteps(0, 3).ok());
+  EXPECT_EQ(cluster.worker(1).arena().buffers()[2], 0.1f + 2.0f);
+  ASSERT_TRUE(cluster.RunSteps(3, 1).ok());
+  for (Rank r = 0; r < 3; ++r) {
+    for (int i = 0; i < 7; ++i) {
+      EXPECT_NEAR(cluster.worker(r).arena().buffers()[i], 0.1 + i, 1e-6);
+      EXPECT_EQ(cluster.worker(r).arena().buffers()[i], cluster.worker(0).arena().buffers()[i]);
+    }
+    EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+  }
+}
+
 }  // namespace
 }  // namespace gg

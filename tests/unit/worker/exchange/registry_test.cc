@@ -42,6 +42,37 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
             "recursive-doubling");
 }
 
+TEST(MakeExchange, AnEncodingThatDoesNotFitIsRefused) {
+  ExchangeSpec spec;
+  spec.encoding = "fp8";
+  EXPECT_EQ(Make(spec).message(),
+            "unknown exchange encoding 'fp8': use one of fp32, bf16, fp16, int8, topk");
+  for (const char* algorithm : {"gossip-grad", "allreduce", "local-sgd", "cocod", "none"}) {
+    spec = ExchangeSpec();
+    spec.encoding = "topk";
+    spec.algorithm = algorithm;
+    EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument) << algorithm;
+    EXPECT_NE(Make(spec).message().find("payload gradients"), std::string::npos);
+  }
+  spec = ExchangeSpec();
+  spec.encoding = "topk";
+  spec.payload = "gradients";
+  spec.topk_share = 0;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MakeExchange, AGuardThatIsNoneIsRefused) {
+  ExchangeSpec spec;
+  spec.norm_limit = -1;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec = ExchangeSpec();
+  spec.quarantine_after = -1;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec = ExchangeSpec();
+  spec.staleness_bound = -1;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(MakeExchange, NonsenseIsRefused) {
   ExchangeSpec spec;
   spec.deadline_seconds = 0;
