@@ -100,7 +100,7 @@ std::string MetricsMarkdown() {
       "## How many there are\n\n"
       "A worker that runs a job has at most ",
       kWorkerSeriesBudget,
-      " series: about 60 of its own, a dozen buckets of histograms and the\n"
+      " series: about 60 of its own, two dozen of histograms and the\n"
       "`process_*` ones; a test counts them. While the last values of another job are kept, those "
       "of that job come on top.\n"
       "Nothing is labelled by pairs of workers. The coordinator has up to 150 series, 12 for each "

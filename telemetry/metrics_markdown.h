@@ -11,7 +11,7 @@ namespace gg {
 
 // Series of a worker's page while it runs a job, everything included. More than this is a fault: at a
 // thousand workers each further series is a thousand more for Prometheus.
-inline constexpr int kWorkerSeriesBudget = 80;
+inline constexpr int kWorkerSeriesBudget = 96;
 
 std::string MetricsMarkdown();
 

@@ -46,7 +46,7 @@ prometheus::Histogram::BucketBoundaries Buckets(HistogramId id) {
     case HistogramId::kExchangeDuration:
       return {0.001, 0.01, 0.1, 1};
     case HistogramId::kMessageAge:
-      return {0, 1, 2, 4, 8, 16, 32};
+      return {0, 1, 2, 4, 8, 16};
     case HistogramId::kStoreCommit:
       return {0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1};
     case HistogramId::kGrpcHandling:

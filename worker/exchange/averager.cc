@@ -36,8 +36,8 @@ absl::StatusOr<std::unique_ptr<Averager>> Averager::Create(const ExchangeContext
   averager->link_ = FloatLink::Create(*context.group, format);
   for (const AverageLane& wanted : lanes) {
     Lane& lane = averager->lanes_.emplace_back();
-    const CollectiveAlgorithm algorithm = AlgorithmOf(context.spec.collective, wanted.op,
-                                                      context.size, wanted.floats * sizeof(float));
+    const CollectiveAlgorithm algorithm = AlgorithmOf(
+        context.spec.collective, wanted.op, context.size, WireBytes(format, wanted.floats));
     GG_ASSIGN_OR_RETURN(
         lane.program, CompileCollective(wanted.op, algorithm, context.size, context.rank,
                                         wanted.floats, kPieceFloats, BlockValues(format.encoding)));

@@ -48,11 +48,13 @@ class FloatLink : public std::enable_shared_from_this<FloatLink> {
   // The same without sending.
   void Round(Tag tag, Flat values, Draw draw);
 
+  // For messages in which floats are not alone, and which are put together with Encode and Decode.
+  Dither DitherOf(Tag tag, Draw draw) const;
+
  private:
   using Wire = std::vector<uint8_t>;
 
   FloatLink(PeerGroup& group, WireFormat format) : group_(group), format_(format) {}
-  Dither DitherOf(Tag tag, Draw draw) const;
   std::unique_ptr<Wire> Take(size_t bytes);
   void GiveBack(std::unique_ptr<Wire> wire);
   // Sends `wire` and takes it back in the end.

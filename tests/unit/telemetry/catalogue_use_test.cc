@@ -96,7 +96,8 @@ TEST(Catalogue, NamesKeepToTheRules) {
       EXPECT_TRUE(std::regex_match(name, shape)) << name;
       EXPECT_TRUE(names.insert(name).second) << name;
       EXPECT_EQ(absl::EndsWith(name, "_total"), counter) << name;
-      EXPECT_TRUE(!histogram || absl::EndsWith(name, "_seconds")) << name;
+      EXPECT_TRUE(!histogram || absl::EndsWith(name, "_seconds") || absl::EndsWith(name, "_steps"))
+          << name;
       EXPECT_TRUE(absl::EndsWith(info.help, ".")) << name;
       EXPECT_TRUE(info.scope == "job" || info.scope == "worker" || info.scope == "coordinator" ||
                   info.scope == "both")
