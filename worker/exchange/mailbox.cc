@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/mailbox.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -26,7 +27,7 @@ Mailbox::Mailbox(Device& device, PeerGroup& group, Clock& clock, int size, size_
       group_(group),
       clock_(clock),
       max_floats_(max_floats),
-      pool_(pool > 0 ? pool : kHeldPerPeer * (size - 1)),
+      pool_(pool > 0 ? std::min(pool, kHeldPerPeer * (size - 1)) : kHeldPerPeer * (size - 1)),
       peers_(size) {}
 
 std::shared_ptr<Mailbox> Mailbox::Create(Device& device, PeerGroup& group, Clock& clock, int size,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pushes: messages that nobody waits for. A push is a note of a few words, which the receiver always
-// expects, and a body of floats, for which a receive is posted once the note is there. The sender
+// expects, and a body of floats, for which a receive is posted as soon as the note is there. The sender
 // never blocks and is refused instead: at most kHeldPerPeer bodies per peer and a bounded pool in
 // all. The receiver holds at most kHeldPerPeer bodies of a peer and a bounded pool in all; what
 // comes beyond that waits in the transport, or with its sender, and is not lost.
@@ -109,7 +109,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     Words words{};
     std::unique_ptr<Buffer> buffer;  // null: a note alone
   };
-  enum class State { kFree, kPosted, kDone };
+  enum class State { kFree, kPosted, kEnded };  // kEnded: without a note
   struct NoteSlot {
     State state = State::kFree;
     uint64_t number = 0;
@@ -155,7 +155,8 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   bool EnqueueLocked(Rank to, std::shared_ptr<Outbound> push)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
 
-  void TakeNotes(Rank from);
+  void LookForLoss(Rank from);
+  void OnNote(Rank from, int index, absl::Status status);
   void ReadNoteLocked(Rank from, const NoteSlot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   // Begins the window of a peer that was lost anew, with the last number once more: the peer may not
   // know that it came. False while receives of the old window are still to end.
@@ -163,6 +164,8 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   void Expect(Rank from);
   void CancelOvertaken(Rank from);
   void PostBodies();
+  // Whether there is memory to receive one more body. Without, it is tried again at the next Take.
+  bool AllocateSpare();
 
   Device& device_;
   PeerGroup& group_;

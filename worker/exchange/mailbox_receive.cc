@@ -16,7 +16,7 @@ std::vector<Mailbox::Arrival> Mailbox::Take() {
   }
   for (Rank from = 0; from < static_cast<Rank>(peers_.size()); ++from) {
     if (from == group_.self()) continue;
-    TakeNotes(from);
+    LookForLoss(from);
     CancelOvertaken(from);
     Expect(from);
   }
@@ -53,29 +53,43 @@ void Mailbox::Release(const Arrival& arrival) {
   PostBodies();
 }
 
-void Mailbox::TakeNotes(Rank from) {
+void Mailbox::LookForLoss(Rank from) {
   Peer& peer = peers_[from];
   MutexLock lock(&monitor_.mu);
-  std::vector<NoteSlot*> done;
   bool broken = false, pending = false;
   for (NoteSlot& slot : peer.slots) {
-    if (slot.state == State::kDone) done.push_back(&slot);
     pending |= slot.state == State::kPosted;
-  }
-  std::sort(done.begin(), done.end(),
-            [](const NoteSlot* a, const NoteSlot* b) { return a->number < b->number; });
-  for (NoteSlot* slot : done) {
-    slot->state = State::kFree;
-    if (slot->status.ok()) {
-      peer.latest = std::max(peer.latest, slot->number + 1);
-      ReadNoteLocked(from, *slot);
-      pending = true;
-    } else {
-      broken |= absl::IsUnavailable(slot->status);
-    }
+    if (slot.state != State::kEnded) continue;
+    slot.state = State::kFree;
+    broken |= absl::IsUnavailable(slot.status);
   }
   peer.lost = broken || (peer.lost && !pending);
   peer.rewind |= broken;
+}
+
+void Mailbox::OnNote(Rank from, int index, absl::Status status) {
+  const bool came = status.ok();
+  {
+    MutexLock lock(&monitor_.mu);
+    Peer& peer = peers_[from];
+    NoteSlot& slot = peer.slots[index];
+    const bool news = came || (absl::IsUnavailable(status) && !peer.lost);
+    if (came) {
+      peer.latest = std::max(peer.latest, slot.number + 1);
+      peer.lost = false;
+      ReadNoteLocked(from, slot);
+      slot.state = State::kFree;
+    } else {
+      slot.status = std::move(status);
+      slot.state = State::kEnded;
+    }
+    if (news) {
+      news_ = true;
+      monitor_.changed.NotifyAll();
+    }
+  }
+  // At once, so that the body is here when the receiver looks.
+  if (came) PostBodies();
 }
 
 void Mailbox::ReadNoteLocked(Rank from, const NoteSlot& slot) {
@@ -125,8 +139,8 @@ bool Mailbox::Rewound(Rank from) {
     if (!peer.rewind) return true;
     for (const NoteSlot& slot : peer.slots) {
       if (slot.state == State::kPosted) pending.push_back(NoteTag(slot.number));
-      // Ended since they were looked at; what it says is heard at the next Take.
-      if (slot.state == State::kDone) return false;
+      // Ended since they were looked at; the next Take sees why.
+      if (slot.state == State::kEnded) return false;
     }
     if (pending.empty()) {
       peer.rewind = false;
@@ -154,22 +168,28 @@ void Mailbox::Expect(Rank from) {
     const Bytes bytes(reinterpret_cast<uint8_t*>(slot.words.data()), sizeof(Words));
     group_.Recv(from, NoteTag(slot.number), bytes,
                 [self = shared_from_this(), from, i](absl::Status status) {
-                  MutexLock lock(&self->monitor_.mu);
-                  Peer& p = self->peers_[from];
-                  const bool news = status.ok() || (absl::IsUnavailable(status) && !p.lost);
-                  p.slots[i].status = std::move(status);
-                  p.slots[i].state = State::kDone;
-                  if (!news) return;
-                  self->news_ = true;
-                  self->monitor_.changed.NotifyAll();
+                  self->OnNote(from, i, std::move(status));
                 });
   }
+}
+
+bool Mailbox::AllocateSpare() {
+  {
+    MutexLock lock(&monitor_.mu);
+    if (!free_incoming_.empty()) return true;
+    if (max_floats_ == 0 || receiving_ >= pool_) return false;
+  }
+  auto allocated = device_.Allocate(max_floats_ * sizeof(float));
+  if (!allocated.ok()) return false;
+  MutexLock lock(&monitor_.mu);
+  free_incoming_.push_back(*std::move(allocated));
+  return true;
 }
 
 void Mailbox::PostBodies() {
   for (;;) {
     std::shared_ptr<Inbound> next;
-    std::unique_ptr<Buffer> buffer;
+    Bytes into;
     {
       MutexLock lock(&monitor_.mu);
       if (receiving_ >= pool_) return;
@@ -182,25 +202,19 @@ void Mailbox::PostBodies() {
         }
       }
       if (next == nullptr) return;
-      next->posted = true;
-      ++receiving_;
       if (!free_incoming_.empty()) {
-        buffer = std::move(free_incoming_.back());
+        next->buffer = std::move(free_incoming_.back());
         free_incoming_.pop_back();
+        next->posted = true;
+        ++receiving_;
+        into = BodyBytes(*next->buffer, next->floats);
       }
     }
-    if (buffer == nullptr) {
-      auto allocated = device_.Allocate(max_floats_ * sizeof(float));
-      if (!allocated.ok()) {
-        MutexLock lock(&monitor_.mu);
-        next->posted = false;
-        --receiving_;
-        return;
-      }
-      buffer = *std::move(allocated);
+    if (into.empty()) {
+      if (!AllocateSpare()) return;
+      continue;
     }
-    next->buffer = std::move(buffer);
-    group_.Recv(next->from, BodyTag(next->body_number), BodyBytes(*next->buffer, next->floats),
+    group_.Recv(next->from, BodyTag(next->body_number), into,
                 [self = shared_from_this(), next](absl::Status status) {
                   MutexLock lock(&self->monitor_.mu);
                   next->done = true;

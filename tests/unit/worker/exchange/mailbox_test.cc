@@ -129,13 +129,13 @@ TEST(Mailbox, AReceiverThatDoesNotLookHoldsNobodyAndLosesNothing) {
   });
   sim.On(1, [&] {
     sim.clock().Compute(absl::Seconds(1));
-    late = sim.Collect(1, 3);
+    late = sim.Collect(1, 5);
   });
   sim.On(2, [&] { other = sim.Collect(2, 10); });
   sim.Run();
-  EXPECT_EQ(refused, 8) << "two are held";
+  EXPECT_EQ(refused, 6) << "two lie with the receiver, two are held";
   EXPECT_EQ(to_other, 10);
-  EXPECT_EQ(late, (Strings{"1", "2"}));
+  EXPECT_EQ(late, (Strings{"1", "2", "3", "4"}));
   EXPECT_EQ(other.size(), 10u);
 }
 
@@ -225,11 +225,13 @@ TEST(Mailbox, TheLossOfAPeerEndsItsPushesAndNoOthers) {
   std::vector<Mailbox::Failure> failures;
   Strings got;
   sim.On(0, [&] {
-    EXPECT_TRUE(Push(sim.box(0), 1, 1));
-    EXPECT_TRUE(Push(sim.box(0), 1, 2));
+    // Two lie with the receiver, two are still to be taken when it dies; the note alone is there.
+    for (int i = 1; i <= 4; ++i) {
+      EXPECT_TRUE(Push(sim.box(0), 1, static_cast<float>(i)));
+      sim.clock().Compute(absl::Milliseconds(10));
+    }
     EXPECT_TRUE(sim.box(0).Push(1, {.kind = 2}));
-    EXPECT_TRUE(sim.box(0).Await(sim.clock().Now() + absl::Seconds(5)).ok());
-    while (failures.size() < 2) {  // the note alone had arrived
+    while (failures.size() < 2) {
       sim.box(0).Take();
       ASSERT_TRUE(sim.box(0).Await(sim.clock().Now() + absl::Seconds(5)).ok());
       for (auto& failure : sim.box(0).TakeFailures()) failures.push_back(std::move(failure));
@@ -253,7 +255,7 @@ TEST(Mailbox, TheLossOfAPeerEndsItsPushesAndNoOthers) {
     EXPECT_TRUE(absl::IsUnavailable(failure.status)) << failure.status;
     weights += static_cast<float>(failure.note.weight);
   }
-  EXPECT_EQ(weights, 1.5f);
+  EXPECT_EQ(weights, 3.5f);
   EXPECT_EQ(sim.box(0).UnderWay(), 0);
 }
 
