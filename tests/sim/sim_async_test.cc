@@ -199,6 +199,27 @@ TEST_P(SimAsync, ADivergedModelIsLetNearNobody) {
   EXPECT_GT(refused, 0);
 }
 
+TEST_P(SimAsync, WhatIsSentIsCountedAndTheDistanceShown) {
+  SimScenario scenario = Scenario(4);
+  scenario.average = false;
+  SimCluster cluster(scenario);
+  ASSERT_TRUE(cluster.Run().ok());
+  double sent = 0, received = 0, distances = 0;
+  for (Rank r = 0; r < 4; ++r) {
+    const RecordingSink& metrics = cluster.worker(r).metrics();
+    const ExchangeStats& stats = cluster.stats(r);
+    EXPECT_EQ(metrics.counter(CounterId::kGossipMessages, "sent"), stats.messages_sent);
+    EXPECT_EQ(metrics.counter(CounterId::kGossipBytes, "sent"), stats.bytes_sent);
+    EXPECT_EQ(metrics.counter(CounterId::kGossipExchanges, "ok"), stats.exchanges_done);
+    sent += metrics.counter(CounterId::kGossipBytes, "sent");
+    received += metrics.counter(CounterId::kGossipBytes, "received");
+    distances += std::isnan(metrics.gauge(GaugeId::kGossipPartnerDistance)) ? 0 : 1;
+  }
+  EXPECT_GT(received, 0);
+  EXPECT_LE(received, sent);
+  EXPECT_GT(distances, 0);
+}
+
 TEST_P(SimAsync, APeriodicAverageThatFailsIsAnIncidentAndNoError) {
   SimScenario scenario = Scenario(3);
   scenario.spec.average_every = 4;
