@@ -65,8 +65,9 @@ class OpenRequests {
   }
 
  private:
-  // At most one is open per peer, the rest are given up; views have no more members than this.
-  static constexpr size_t kRemembered = 1024;
+  // At most one is open per peer, the rest are given up; views have at most half as many members
+  // (spec.workers.max).
+  static constexpr size_t kRemembered = 8192;
   std::map<uint64_t, Request> requests_;
   uint64_t next_ = 0;
 };
