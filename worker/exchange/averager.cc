@@ -25,13 +25,17 @@ CollectiveAlgorithm AlgorithmOf(const std::string& name, CollectiveOp op, int si
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Averager>> Averager::Create(const ExchangeContext& context,
-                                                           const std::vector<AverageLane>& lanes) {
+                                                           const std::vector<AverageLane>& lanes,
+                                                           bool exact) {
   if (lanes.size() > kFirstReplicaAverage) {
     return absl::InvalidArgumentError(
         absl::StrCat("exchange: ", lanes.size(), " units, at most ", kFirstReplicaAverage,
                      " can be averaged apart: raise spec.exchange.bucket_bytes"));
   }
-  GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context.spec, context.seed));
+  WireFormat format;
+  if (!exact) {
+    GG_ASSIGN_OR_RETURN(format, ParseEncoding(context.spec, context.seed));
+  }
   std::unique_ptr<Averager> averager(new Averager(context));
   averager->link_ = FloatLink::Create(*context.group, format);
   for (const AverageLane& wanted : lanes) {

@@ -33,9 +33,11 @@ struct AverageLane {
 class Averager {
  public:
   // Keeps pointers of `context`, which must outlive this. kResourceExhausted: no memory.
-  // kInvalidArgument: spec.collective cannot serve these lanes.
+  // kInvalidArgument: spec.collective cannot serve these lanes. `exact`: in fp32, whatever
+  // spec.encoding says.
   static absl::StatusOr<std::unique_ptr<Averager>> Create(const ExchangeContext& context,
-                                                          const std::vector<AverageLane>& lanes);
+                                                          const std::vector<AverageLane>& lanes,
+                                                          bool exact = false);
 
   // Begins the lane's collective of `step` with what `parts` hold, one behind the other: the mean
   // of them (reduce-scatter: our strip of the mean; all-gather: everybody's strip of their parts,

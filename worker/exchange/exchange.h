@@ -99,7 +99,9 @@ class ExchangeStrategy {
   // After the last Settle(): replaces weights, momentum and buffers by their exact average over all
   // workers. Returns the distance sqrt(sum (w_own - w_average)^2) of this replica. With one worker
   // nothing changes and the distance is 0. kDeadlineExceeded / kUnavailable name the rank that is
-  // missing; the weights are then the replica's own.
+  // missing; the weights are then the replica's own. Methods whose workers end at different times
+  // take the time until `deadline` for how long a worker may give no sign of life, and another such
+  // time for the average itself.
   virtual absl::StatusOr<double> AverageReplicas(absl::Time deadline) = 0;
 
   // Unblocks a waiting training thread with `why`. May be called from any thread; idempotent.

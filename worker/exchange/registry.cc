@@ -9,8 +9,11 @@
 #include "absl/strings/str_join.h"
 #include "core/schedule/schedule.h"
 #include "core/status.h"
+#include "worker/exchange/ad_psgd.h"
 #include "worker/exchange/allreduce.h"
+#include "worker/exchange/easgd.h"
 #include "worker/exchange/exchange.h"
+#include "worker/exchange/gosgd.h"
 #include "worker/exchange/gossip_grad.h"
 #include "worker/exchange/none.h"
 #include "worker/exchange/periodic.h"
@@ -57,6 +60,19 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLocal(ExchangeContext cont
   return MakeLocalSgd(std::move(context), *choice.rule.payload);
 }
 
+// Methods that exchange models, and nothing else of a replica.
+template <absl::StatusOr<std::unique_ptr<ExchangeStrategy>> (*make)(ExchangeContext)>
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeOfWeights(ExchangeContext context,
+                                                                Choice choice) {
+  const std::string name = context.spec.algorithm;
+  if (context.spec.payload != "weights") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "exchange.algorithm ", name, " exchanges models and keeps momentum local: use ",
+        "exchange.payload weights, not ", context.spec.payload));
+  }
+  return MakeUnlessAlone<make>(std::move(context), std::move(choice));
+}
+
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeNone(ExchangeContext context,
                                                            Choice /*choice*/) {
   return MakeNoExchange(std::move(context), "none");
@@ -73,6 +89,9 @@ constexpr Algorithm kAlgorithms[] = {
     {"periodic-average", MakeUnlessAlone<MakePeriodicAverage>},
     {"local-sgd", MakeLocal},
     {"cocod", MakeUnlessAlone<MakeCocod>},
+    {"gosgd", MakeOfWeights<GoSgd::Create>},
+    {"ad-psgd", MakeOfWeights<AdPsgd::Create>},
+    {"easgd", MakeOfWeights<MakeEasgd>},
     {"none", MakeNone},
 };
 
@@ -108,6 +127,10 @@ absl::Status CheckCollective(const ExchangeSpec& spec) {
   if (spec.period < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("exchange period must not be negative, but is ", spec.period));
+  }
+  if (spec.staleness_bound < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "exchange staleness_bound must not be negative, but is ", spec.staleness_bound));
   }
   return absl::OkStatus();
 }

@@ -21,9 +21,10 @@ std::array<Flat, 3> AveragedParts(ParamArena& arena) {
 
 ReplicaAverage::ReplicaAverage(const ExchangeContext& context) : context_(context) {}
 
-absl::StatusOr<std::shared_ptr<RingState>> ReplicaAverage::Load() {
+absl::StatusOr<std::shared_ptr<RingState>> ReplicaAverage::Load(std::optional<double> share) {
   auto state = std::make_shared<RingState>();
   for (const Flat part : AveragedParts(*context_.arena)) state->count += part.size();
+  if (share) ++state->count;
   GG_ASSIGN_OR_RETURN(state->values, context_.device->Allocate(state->count * sizeof(float)));
   GG_ASSIGN_OR_RETURN(
       state->arrival,
@@ -34,11 +35,24 @@ absl::StatusOr<std::shared_ptr<RingState>> ReplicaAverage::Load() {
                                              state->values->floats().subspan(at, part.size())));
     at += part.size();
   }
+  if (share) {
+    const float a = static_cast<float>(*share);
+    const Flat weights = state->values->floats().subspan(0, context_.arena->size());
+    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 0, weights, a, weights));
+    state->values->floats()[at] = a;
+  }
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   return state;
 }
 
-absl::Status ReplicaAverage::Store(RingState& state, double* distance) {
+absl::Status ReplicaAverage::Store(RingState& state, bool shared, double* distance) {
+  if (shared) {
+    // Both are divided by the number of workers. No share at all: not finite, and refused below.
+    const float scale = 1.0f / state.values->floats()[state.count - 1];
+    const Flat sum = state.values->floats().subspan(0, context_.arena->size());
+    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 0, sum, scale, sum));
+    GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+  }
   const ConstFlat average = state.values->floats().subspan(0, state.count);
   if (!AllFinite(average)) {
     bool own_finite = true;
@@ -62,12 +76,13 @@ absl::Status ReplicaAverage::Store(RingState& state, double* distance) {
   return context_.stream->Synchronize();
 }
 
-ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time deadline) {
+ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time deadline,
+                                                std::optional<double> share) {
   Outcome outcome;
   if (context_.size == 1) return outcome;
   repeats_ = steps_done == last_steps_done_ ? repeats_ + 1 : 0;
   last_steps_done_ = steps_done;
-  auto state = Load();
+  auto state = Load(share);
   if (!state.ok()) {
     outcome.status = Annotate(state.status(), "average over the replicas");
     return outcome;
@@ -90,13 +105,15 @@ ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time 
   outcome.bytes_sent = ring.bytes_sent;
   outcome.messages_received = ring.messages_received;
   outcome.bytes_received = ring.bytes_received;
-  outcome.status = ring.status.ok() ? Store(**state, &outcome.distance) : ring.status;
+  outcome.status =
+      ring.status.ok() ? Store(**state, share.has_value(), &outcome.distance) : ring.status;
   outcome.status = Annotate(outcome.status, "average over the replicas");
   return outcome;
 }
 
-absl::StatusOr<double> ReplicaAverage::Run(uint64_t steps_done, absl::Time deadline) {
-  const Outcome outcome = Average(steps_done, deadline);
+absl::StatusOr<double> ReplicaAverage::Run(uint64_t steps_done, absl::Time deadline,
+                                           std::optional<double> share) {
+  const Outcome outcome = Average(steps_done, deadline, share);
   GG_RETURN_IF_ERROR(outcome.status);
   return outcome.distance;
 }
@@ -107,10 +124,10 @@ bool ReplicaAverage::Due(uint64_t steps_done) const {
 }
 
 absl::Status ReplicaAverage::RunPeriodic(uint64_t steps_done, PartnerWatch& watch,
-                                         ExchangeStats& stats) {
+                                         ExchangeStats& stats, std::optional<double> share) {
   const absl::Time start = context_.clock->Now();
   const Outcome outcome =
-      Average(steps_done, start + absl::Seconds(context_.spec.deadline_seconds));
+      Average(steps_done, start + absl::Seconds(context_.spec.deadline_seconds), share);
   stats.waited += context_.clock->Now() - start;
   stats.messages_sent += outcome.messages_sent;
   stats.bytes_sent += outcome.bytes_sent;

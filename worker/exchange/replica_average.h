@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Replaces a replica's weights, momentum and buffers by their exact average over all workers. Works
-// on a copy: when the average fails, the replica keeps its own values.
+// on a copy: when the average fails, the replica keeps its own values. Where replicas count
+// differently (`share`, of the weights alone), sum a_i x_i / sum a_i takes the place of the mean; all
+// give a share then, or none.
 //
 // Thread-safety: thread-compatible, except Abort.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_REPLICA_AVERAGE_H_
@@ -9,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,13 +33,15 @@ class ReplicaAverage {
   // On demand. Returns the distance of this replica's weights to the average. kDeadlineExceeded and
   // kUnavailable name the missing rank; kDataLoss: the average is not finite, because some replica
   // is not; or the status of Abort.
-  absl::StatusOr<double> Run(uint64_t steps_done, absl::Time deadline);
+  absl::StatusOr<double> Run(uint64_t steps_done, absl::Time deadline,
+                             std::optional<double> share = std::nullopt);
 
   // Whether spec.average_every asks for one now.
   bool Due(uint64_t steps_done) const;
   // A periodic one, with the exchange's deadline. That it fails is an incident and no error; only
   // Abort is.
-  absl::Status RunPeriodic(uint64_t steps_done, PartnerWatch& watch, ExchangeStats& stats);
+  absl::Status RunPeriodic(uint64_t steps_done, PartnerWatch& watch, ExchangeStats& stats,
+                           std::optional<double> share = std::nullopt);
 
   // From any thread: ends the average under way and those to come.
   void Abort(absl::Status why);
@@ -50,9 +55,9 @@ class ReplicaAverage {
     uint64_t messages_sent = 0, messages_received = 0;
     uint64_t bytes_sent = 0, bytes_received = 0;
   };
-  Outcome Average(uint64_t steps_done, absl::Time deadline);
-  absl::StatusOr<std::shared_ptr<RingState>> Load();
-  absl::Status Store(RingState& state, double* distance);
+  Outcome Average(uint64_t steps_done, absl::Time deadline, std::optional<double> share);
+  absl::StatusOr<std::shared_ptr<RingState>> Load(std::optional<double> share);
+  absl::Status Store(RingState& state, bool shared, double* distance);
 
   const ExchangeContext& context_;
   uint64_t last_steps_done_ = ~uint64_t{0};

@@ -24,7 +24,9 @@
 namespace gg {
 namespace {
 
-// The closing average waits for the slowest worker, which may still be scoring its replica.
+// The closing average waits for the slowest worker, which may still be scoring its replica. With
+// methods in which nobody waits the slowest may have most of its steps before it: they take this for
+// how long a worker may be silent.
 constexpr absl::Duration kClosingDeadline = absl::Seconds(120);
 
 std::string DescribeShape(const SampleShape& shape) {
@@ -222,13 +224,15 @@ class JobTrainer final : public Trainer {
   absl::Status Complete(ProgressMeter& meter) {
     meter.Completing();
     GG_ASSIGN_OR_RETURN(const Score own, ScoreOn({0, c_.test->size()}));
-    const absl::Time deadline = c_.clock->Now() + kClosingDeadline;
-    GG_RETURN_IF_ERROR(TolerateRing(Annotate(ring_->Drain(deadline), "draining the sample ring"),
-                                    plan_.total_steps, *c_.reporter));
+    GG_RETURN_IF_ERROR(TolerateRing(
+        Annotate(ring_->Drain(c_.clock->Now() + kClosingDeadline), "draining the sample ring"),
+        plan_.total_steps, *c_.reporter));
     TrainingResult& r = result_;
     Score final_score = own;  // a single replica is its own average, and its slice is the whole set
     if (c_.size > 1 && c_.spec.exchange.final_average) {
-      const absl::StatusOr<double> averaged = exchange_->AverageReplicas(deadline);
+      // Not what draining has left of it: a slow neighbour in the ring is alive all the same.
+      const absl::StatusOr<double> averaged =
+          exchange_->AverageReplicas(c_.clock->Now() + kClosingDeadline);
       if (!averaged.ok()) return Annotate(averaged.status(), "closing average of the replicas");
       r.squared_distance = *averaged * *averaged;
       GG_ASSIGN_OR_RETURN(final_score, ScoreOn(OwnSlice()));

@@ -10,68 +10,19 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/dense_cluster.h"
 #include "tests/support/sim_threads.h"
 
 namespace gg {
 namespace {
 
 constexpr uint64_t kSteps = 13;
-
-using Vectors = std::vector<std::vector<double>>;  // [rank][parameter]
-
-// All models of a cluster, and one step of each rule.
-class Dense {
- public:
-  Dense(const SimModel& model, int size, const std::vector<size_t>& offsets)
-      : w(size), v(size), model_(model), offsets_(offsets) {
-    for (auto& weights : w) {
-      for (const size_t i : offsets) weights.push_back(static_cast<float>(model.Initial(i)));
-    }
-    for (auto& momentum : v) momentum.assign(offsets.size(), 0);
-  }
-
-  int size() const { return static_cast<int>(w.size()); }
-
-  Vectors Gradients(uint64_t step) const {
-    Vectors g(w.size());
-    for (Rank r = 0; r < size(); ++r) {
-      for (size_t k = 0; k < offsets_.size(); ++k) {
-        const size_t i = offsets_[k];
-        const double noise = model_.noise ? model_.Noise(r, step, i) : 0;
-        g[r].push_back(model_.curvature * (w[r][k] - model_.Target(r, i)) + noise);
-      }
-    }
-    return g;
-  }
-
-  void Update(const Vectors& g, uint64_t step) {
-    for (Rank r = 0; r < size(); ++r) {
-      for (size_t k = 0; k < offsets_.size(); ++k) {
-        v[r][k] = model_.momentum * v[r][k] + model_.Rate(step) * g[r][k];
-        w[r][k] -= v[r][k];
-      }
-    }
-  }
-
-  static Vectors Mean(const Vectors& a) {
-    std::vector<double> mean(a[0].size());
-    for (const auto& vector : a) {
-      for (size_t k = 0; k < mean.size(); ++k) mean[k] += vector[k] / static_cast<double>(a.size());
-    }
-    return Vectors(a.size(), mean);
-  }
-
-  Vectors w, v;
-
- private:
-  const SimModel model_;
-  const std::vector<size_t> offsets_;
-};
+using Vectors = DenseCluster::Vectors;
 
 struct Method {
   std::string name;  // of the test
   ExchangeSpec spec;
-  std::function<void(Dense&, uint64_t step)> step;
+  std::function<void(DenseCluster&, uint64_t step)> step;
   bool equal_replicas = false;  // after every step
 };
 
@@ -81,17 +32,17 @@ ExchangeSpec SpecOf(const std::string& algorithm) {
   return spec;
 }
 
-void AllReduceStep(Dense& d, uint64_t step) {
-  d.Update(Dense::Mean(d.Gradients(step)), step);
+void AllReduceStep(DenseCluster& d, uint64_t step) {
+  d.Update(DenseCluster::Mean(d.Gradients(step)), step);
 }
 
-std::function<void(Dense&, uint64_t)> AveragedEvery(uint64_t period, bool momentum_too,
-                                                    uint64_t together_until = 0) {
-  return [=](Dense& d, uint64_t step) {
+std::function<void(DenseCluster&, uint64_t)> AveragedEvery(uint64_t period, bool momentum_too,
+                                                           uint64_t together_until = 0) {
+  return [=](DenseCluster& d, uint64_t step) {
     d.Update(d.Gradients(step), step);
     if (step >= together_until && (step + 1) % period != 0) return;
-    d.w = Dense::Mean(d.w);
-    if (momentum_too) d.v = Dense::Mean(d.v);
+    d.w = DenseCluster::Mean(d.w);
+    if (momentum_too) d.v = DenseCluster::Mean(d.v);
   };
 }
 
@@ -104,10 +55,11 @@ std::vector<Method> Methods() {
       m.spec.collective = collective;
     }
   }
-  methods.push_back({"periodic_average", SpecOf("periodic-average"), [](Dense& d, uint64_t step) {
-                       const auto log2 = std::bit_width(static_cast<unsigned>(d.size() - 1));
-                       AveragedEvery(std::max(1, static_cast<int>(log2)), true)(d, step);
-                     }});
+  methods.push_back(
+      {"periodic_average", SpecOf("periodic-average"), [](DenseCluster& d, uint64_t step) {
+         const auto log2 = std::bit_width(static_cast<unsigned>(d.size() - 1));
+         AveragedEvery(std::max(1, static_cast<int>(log2)), true)(d, step);
+       }});
   methods.push_back({"periodic_average_5", SpecOf("periodic-average"), AveragedEvery(5, true)});
   methods.back().spec.period = 5;
   methods.push_back({"local_sgd", SpecOf("local-sgd"), AveragedEvery(8, true)});
@@ -121,11 +73,11 @@ std::vector<Method> Methods() {
     // The starts of the period before, averaged, and what was done since on top.
     auto starts = std::make_shared<Vectors>();
     methods.push_back({"cocod_" + std::to_string(period), SpecOf("cocod"),
-                       [starts, period](Dense& d, uint64_t step) {
+                       [starts, period](DenseCluster& d, uint64_t step) {
                          if (step == 0) starts->clear();
                          if (step % period == 0) {
                            if (!starts->empty()) {
-                             const Vectors mean = Dense::Mean(*starts);
+                             const Vectors mean = DenseCluster::Mean(*starts);
                              for (Rank r = 0; r < d.size(); ++r) {
                                for (size_t k = 0; k < d.w[r].size(); ++k) {
                                  d.w[r][k] += mean[r][k] - (*starts)[r][k];
@@ -138,8 +90,8 @@ std::vector<Method> Methods() {
                        }});
     methods.back().spec.period = period;
   }
-  methods.push_back(
-      {"none", SpecOf("none"), [](Dense& d, uint64_t step) { d.Update(d.Gradients(step), step); }});
+  methods.push_back({"none", SpecOf("none"),
+                     [](DenseCluster& d, uint64_t step) { d.Update(d.Gradients(step), step); }});
   for (Method& method : methods) {
     for (char& c : method.name) c = c == '-' ? '_' : c;
   }
@@ -169,7 +121,7 @@ class ExchangeMethods : public testing::TestWithParam<Case> {
 TEST_P(ExchangeMethods, FollowsTheDenseOracle) {
   ThreadCluster cluster(model_, method().spec, size());
   const std::vector<size_t> offsets = cluster.worker(0).ParameterOffsets();
-  Dense oracle(model_, size(), offsets);
+  DenseCluster oracle(model_, size(), offsets);
   for (uint64_t step = 0; step < kSteps; ++step) {
     cluster.Train(step, 1);
     method().step(oracle, step);

@@ -23,7 +23,7 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   spec.algorithm = "gosip";
   EXPECT_EQ(Make(spec).message(),
             "unknown exchange algorithm 'gosip': use one of gossip-grad, allreduce, "
-            "allreduce-layerwise, periodic-average, local-sgd, cocod, none");
+            "allreduce-layerwise, periodic-average, local-sgd, cocod, gosgd, ad-psgd, easgd, none");
   spec = ExchangeSpec();
   spec.payload = "weight";
   EXPECT_EQ(Make(spec).message(),
@@ -85,6 +85,17 @@ TEST(MakeExchange, NonsenseIsRefused) {
   spec = ExchangeSpec();
   spec.period = -1;
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec = ExchangeSpec();
+  spec.staleness_bound = -1;
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  for (const char* algorithm : {"gosgd", "ad-psgd", "easgd"}) {
+    for (const char* payload : {"gradients", "weights-momentum"}) {
+      spec = ExchangeSpec();
+      spec.algorithm = algorithm;
+      spec.payload = payload;
+      EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument) << algorithm << payload;
+    }
+  }
   EXPECT_EQ(Make(ExchangeSpec(), 0).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Make(ExchangeSpec(), 4, 4).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Make(ExchangeSpec(), 4, -1).code(), absl::StatusCode::kInvalidArgument);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the dense oracles of the methods are made of: all models of a cluster of SimWorkers in double
+// precision, their gradients and updates. An oracle knows neither units nor messages.
+//
+// Thread-safety: thread-compatible.
+#ifndef GOSSIPGRAD_TESTS_SUPPORT_DENSE_CLUSTER_H_
+#define GOSSIPGRAD_TESTS_SUPPORT_DENSE_CLUSTER_H_
+
+#include <vector>
+
+#include "tests/support/sim_worker.h"
+
+namespace gg {
+
+// All models of a cluster, and one step of each rule.
+class DenseCluster {
+ public:
+  using Vectors = std::vector<std::vector<double>>;  // [rank][parameter]
+
+  DenseCluster(const SimModel& model, int size, const std::vector<size_t>& offsets)
+      : w(size), v(size), model_(model), offsets_(offsets) {
+    for (auto& weights : w) {
+      for (const size_t i : offsets) weights.push_back(static_cast<float>(model.Initial(i)));
+    }
+    for (auto& momentum : v) momentum.assign(offsets.size(), 0);
+  }
+
+  int size() const { return static_cast<int>(w.size()); }
+
+  Vectors Gradients(uint64_t step) const {
+    Vectors g(w.size());
+    for (Rank r = 0; r < size(); ++r) {
+      for (size_t k = 0; k < offsets_.size(); ++k) {
+        const size_t i = offsets_[k];
+        const double noise = model_.noise ? model_.Noise(r, step, i) : 0;
+        g[r].push_back(model_.curvature * (w[r][k] - model_.Target(r, i)) + noise);
+      }
+    }
+    return g;
+  }
+
+  void Update(const Vectors& g, uint64_t step) {
+    for (Rank r = 0; r < size(); ++r) {
+      for (size_t k = 0; k < offsets_.size(); ++k) {
+        v[r][k] = model_.momentum * v[r][k] + model_.Rate(step) * g[r][k];
+        w[r][k] -= v[r][k];
+      }
+    }
+  }
+
+  static Vectors Mean(const Vectors& a) {
+    std::vector<double> mean(a[0].size());
+    for (const auto& vector : a) {
+      for (size_t k = 0; k < mean.size(); ++k) mean[k] += vector[k] / static_cast<double>(a.size());
+    }
+    return Vectors(a.size(), mean);
+  }
+
+  Vectors w, v;
+
+ private:
+  const SimModel model_;
+  const std::vector<size_t> offsets_;
+};
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_TESTS_SUPPORT_DENSE_CLUSTER_H_
