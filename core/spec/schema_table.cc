@@ -65,9 +65,10 @@ const std::vector<Field>& FieldTable() {
           "Free key-value pairs to find the job by: `ggctl get jobs -l team=vision`. They change "
           "nothing in the training."),
 
-      Choice("spec.model.name", GG_REF(model.name), {"lenet", "cifarnet", "mlp"},
+      Choice("spec.model.name", GG_REF(model.name), {"lenet", "lenet-bn", "cifarnet", "mlp"},
              "The network. lenet: two convolutions and two fully connected layers, for small grey "
-             "images. cifarnet: three convolutions, for 32x32 colour images. mlp: fully connected "
+             "images. lenet-bn: the same with batch normalisation, for batches of at least 2. "
+             "cifarnet: three convolutions, for 32x32 colour images. mlp: fully connected "
              "layers of the widths in `hidden`."),
       Ints("spec.model.hidden", GG_REF(model.hidden), "units", From(1, 65536),
            "Widths of the hidden layers. Used by mlp only."),

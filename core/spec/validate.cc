@@ -187,6 +187,10 @@ class Checker {
       Add("spec.model.hidden", "mlp needs at least one hidden layer", "for example [512]");
     } else if (spec_.model.name == "mlp" && !Has("spec.model.hidden")) {
       CheckWeights();
+    } else if (spec_.model.name == "lenet-bn" && spec_.train.batch_size == 1) {
+      Add("spec.train.batch_size",
+          "lenet-bn normalises over the batch, and one sample has no variance",
+          "use a batch of at least 2");
     }
   }
 
@@ -230,7 +234,7 @@ class Checker {
                        " of memory, at most ", GiB(kMaxSyntheticBytes), " are possible"),
           "lower it, or make spec.data.shape smaller");
     }
-    const bool lenet = spec_.model.name == "lenet";
+    const bool lenet = spec_.model.name == "lenet" || spec_.model.name == "lenet-bn";
     const int64_t least = lenet                            ? kLeastLenetSide
                           : spec_.model.name == "cifarnet" ? kLeastCifarnetSide
                                                            : 1;
