@@ -219,9 +219,11 @@ const std::vector<Field>& FieldTable() {
           From(0, kMaxCount),
           "So many refused messages of a worker in a row, and what it sends is left out for a "
           "while. 0 = never."),
-      Bool("spec.exchange.proportional_batches", GG_REF(exchange.proportional_batches),
-           "Batches in proportion to the measured speed of the workers, `train.batch_size` on the "
-           "average. Used by cocod only."),
+      Bool(
+          "spec.exchange.proportional_batches", GG_REF(exchange.proportional_batches),
+          "Batches in proportion to the measured speed of the workers, `train.batch_size` on the "
+          "average: all finish a step together. Speeds are measured anew by each run, which is why "
+          "two runs differ. Used by cocod only, with `data.exchange` none."),
       Bool("spec.exchange.final_average", GG_REF(exchange.final_average),
            "Close with an exact average of all replicas; that average is the result."),
 

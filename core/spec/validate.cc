@@ -291,6 +291,7 @@ class Checker {
           absl::StrCat("set max to ", workers.min, " or more"));
       return;
     }
+    CheckProportionalBatches();
     if (spec_.exchange.algorithm != "gossip-grad") return;  // the others have no partners
     if (spec_.exchange.schedule != "hypercube") return;
     for (int64_t size = workers.min; size <= workers.max; ++size) {
@@ -300,6 +301,21 @@ class Checker {
                        size, " (min ", workers.min, ", max ", workers.max, ")"),
           "use dissemination, or set min and max to the same power of two");
       return;
+    }
+  }
+
+  void CheckProportionalBatches() {
+    constexpr const char* kPath = "spec.exchange.proportional_batches";
+    if (!spec_.exchange.proportional_batches) return;
+    if (spec_.exchange.algorithm != "cocod") {
+      Add(kPath,
+          absl::StrCat("only cocod weighs workers by their batches, not ",
+                       spec_.exchange.algorithm),
+          "set spec.exchange.algorithm to cocod");
+    }
+    if (spec_.data.exchange != "none") {
+      Add(kPath, "workers of unequal batches cannot pass their samples on",
+          "set spec.data.exchange to none");
     }
   }
 

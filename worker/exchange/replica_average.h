@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces a replica's weights, momentum and buffers by their exact average over all workers. Works
-// on a copy: when the average fails, the replica keeps its own values.
+// Replaces a replica's weights, momentum and buffers by their exact average over all workers, each
+// with its weight (ExchangeContext). Works on a copy: when the average fails, the replica keeps its own values.
 //
 // Thread-safety: thread-compatible, except Abort.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_REPLICA_AVERAGE_H_
