@@ -108,6 +108,21 @@ absl::Status CheckDesc(const Pool2dDesc& d) {
   return CheckFloats("Pool2d", "x", {d.batch, d.channels, d.in_height, d.in_width});
 }
 
+absl::Status CheckDesc(const BatchNormDesc& d) {
+  GG_RETURN_IF_ERROR(CheckPositive(
+      "BatchNorm", {{"batch", d.batch}, {"channels", d.channels}, {"spatial", d.spatial}}));
+  // Written so that NaN is refused.
+  if (!(d.epsilon > 0 && d.epsilon <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("BatchNorm: epsilon is ", d.epsilon, ", must be above 0 and at most 1"));
+  }
+  if (!(d.momentum >= 0 && d.momentum <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("BatchNorm: momentum is ", d.momentum, ", must be 0 to 1"));
+  }
+  return CheckFloats("BatchNorm", "x", {d.batch, d.channels, d.spatial});
+}
+
 template <typename Sizes>
 absl::Status CheckForward(absl::string_view op, const Sizes& sizes, ConstFlat x, ConstFlat w,
                           ConstFlat b, Flat y) {

@@ -18,6 +18,7 @@ namespace gg {
 absl::Status CheckDesc(const Conv2dDesc& desc);
 absl::Status CheckDesc(const LinearDesc& desc);
 absl::Status CheckDesc(const Pool2dDesc& desc);
+absl::Status CheckDesc(const BatchNormDesc& desc);
 
 absl::Status SizeError(absl::string_view what, size_t got, size_t want);
 

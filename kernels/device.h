@@ -7,7 +7,7 @@
 // a device that computes in another layout reorders inside its operation.
 //
 // Calls enqueue on a stream; on CPU devices they have finished when they return. A prepared operation owns its plan and
-// scratch memory, allocates nothing when it runs, and is used by one thread at a time.
+// scratch memory, allocates nothing when it runs, is used by one thread at a time, and must not outlive its device.
 // Thread-safety: Device is thread-safe, Stream and prepared operations are thread-compatible.
 #ifndef GOSSIPGRAD_KERNELS_DEVICE_H_
 #define GOSSIPGRAD_KERNELS_DEVICE_H_
@@ -112,6 +112,36 @@ class Pool2d {
   virtual absl::Status Backward(Stream&, ConstFlat dy, Flat dx) = 0;
 };
 
+// Per-channel normalisation. Images are (batch, channels, height, width) with spatial = height x width; vectors have
+// spatial 1. PyTorch's conventions: epsilon is added to the variance, momentum is the share of the batch in the running
+// values.
+struct BatchNormDesc {
+  int64_t batch, channels, spatial;
+  float epsilon = 1e-5f;
+  float momentum = 0.1f;
+};
+
+// y = gamma (x - mean) / sqrt(variance + epsilon) + beta with mean and variance of each channel (Ioffe and Szegedy,
+// 2015). Keeps the statistics of a batch between Forward, BackwardParams and BackwardData, which come in this order:
+// kFailedPrecondition otherwise.
+class BatchNorm {
+ public:
+  virtual ~BatchNorm() = default;
+  // Training: the mean and the biased variance of this batch normalise it, and
+  // running = (1 - momentum) running + momentum batch, where the variance is the unbiased one. kInvalidArgument when a
+  // channel has a single value, which has no variance.
+  virtual absl::Status Forward(Stream&, ConstFlat x, ConstFlat gamma, ConstFlat beta,
+                               Flat running_mean, Flat running_variance, Flat y) = 0;
+  // Inference: the given mean and variance.
+  virtual absl::Status Infer(Stream&, ConstFlat x, ConstFlat gamma, ConstFlat beta, ConstFlat mean,
+                             ConstFlat variance, Flat y) = 0;
+  // Overwrites dgamma and dbeta.
+  virtual absl::Status BackwardParams(Stream&, ConstFlat x, ConstFlat dy, Flat dgamma,
+                                      Flat dbeta) = 0;
+  virtual absl::Status BackwardData(Stream&, ConstFlat x, ConstFlat dy, ConstFlat gamma,
+                                    Flat dx) = 0;  // dy and dx may coincide
+};
+
 struct LossResult {
   double loss_sum = 0;  // sum over the batch of -log softmax(logits)[label]
   int64_t correct = 0;  // argmax equals label; the first of equal maxima counts
@@ -161,6 +191,7 @@ class Device {
   virtual absl::StatusOr<std::unique_ptr<Conv2d>> MakeConv2d(const Conv2dDesc&) = 0;
   virtual absl::StatusOr<std::unique_ptr<Linear>> MakeLinear(const LinearDesc&) = 0;
   virtual absl::StatusOr<std::unique_ptr<Pool2d>> MakePool2d(const Pool2dDesc&) = 0;
+  virtual absl::StatusOr<std::unique_ptr<BatchNorm>> MakeBatchNorm(const BatchNormDesc&) = 0;
 };
 
 struct DeviceOptions {

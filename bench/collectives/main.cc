@@ -27,7 +27,8 @@ namespace gg::bench {
 namespace {
 
 constexpr size_t kPieceFloats = (1 << 20) / sizeof(float);  // as the exchange has it
-constexpr std::array kAlgorithms = {CollectiveAlgorithm::kRing, CollectiveAlgorithm::kHalvingDoubling,
+constexpr std::array kAlgorithms = {CollectiveAlgorithm::kRing,
+                                    CollectiveAlgorithm::kHalvingDoubling,
                                     CollectiveAlgorithm::kRecursiveDoubling};
 
 [[noreturn]] void Fail(const absl::Status& status) {
@@ -59,8 +60,8 @@ class Cluster {
     std::vector<std::shared_ptr<const CollectiveProgram>> programs;
     std::vector<CollectiveMemory> memories;
     for (Rank r = 0; r < size; ++r) {
-      programs.push_back(Take(CompileCollective(CollectiveOp::kAllReduce, algorithm, size, r, floats,
-                                                kPieceFloats)));
+      programs.push_back(Take(
+          CompileCollective(CollectiveOp::kAllReduce, algorithm, size, r, floats, kPieceFloats)));
       memories.push_back(Take(AllocateCollective(*device_, *programs.back())));
     }
     ++number_;

@@ -65,9 +65,10 @@ const std::vector<Field>& FieldTable() {
           "Free key-value pairs to find the job by: `ggctl get jobs -l team=vision`. They change "
           "nothing in the training."),
 
-      Choice("spec.model.name", GG_REF(model.name), {"lenet", "cifarnet", "mlp"},
+      Choice("spec.model.name", GG_REF(model.name), {"lenet", "lenet-bn", "cifarnet", "mlp"},
              "The network. lenet: two convolutions and two fully connected layers, for small grey "
-             "images. cifarnet: three convolutions, for 32x32 colour images. mlp: fully connected "
+             "images. lenet-bn: the same with batch normalisation, for batches of at least 2. "
+             "cifarnet: three convolutions, for 32x32 colour images. mlp: fully connected "
              "layers of the widths in `hidden`."),
       Ints("spec.model.hidden", GG_REF(model.hidden), "units", From(1, 65536),
            "Widths of the hidden layers. Used by mlp only."),
@@ -218,9 +219,11 @@ const std::vector<Field>& FieldTable() {
           From(0, kMaxCount),
           "So many refused messages of a worker in a row, and what it sends is left out for a "
           "while. 0 = never."),
-      Bool("spec.exchange.proportional_batches", GG_REF(exchange.proportional_batches),
-           "Batches in proportion to the measured speed of the workers, `train.batch_size` on the "
-           "average. Used by cocod only."),
+      Bool(
+          "spec.exchange.proportional_batches", GG_REF(exchange.proportional_batches),
+          "Batches in proportion to the measured speed of the workers, `train.batch_size` on the "
+          "average: all finish a step together. Speeds are measured anew by each run, which is why "
+          "two runs differ. Used by cocod only, with `data.exchange` none."),
       Bool("spec.exchange.final_average", GG_REF(exchange.final_average),
            "Close with an exact average of all replicas; that average is the result."),
 

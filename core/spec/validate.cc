@@ -188,6 +188,10 @@ class Checker {
       Add("spec.model.hidden", "mlp needs at least one hidden layer", "for example [512]");
     } else if (spec_.model.name == "mlp" && !Has("spec.model.hidden")) {
       CheckWeights();
+    } else if (spec_.model.name == "lenet-bn" && spec_.train.batch_size == 1) {
+      Add("spec.train.batch_size",
+          "lenet-bn normalises over the batch, and one sample has no variance",
+          "use a batch of at least 2");
     }
   }
 
@@ -231,7 +235,7 @@ class Checker {
                        " of memory, at most ", GiB(kMaxSyntheticBytes), " are possible"),
           "lower it, or make spec.data.shape smaller");
     }
-    const bool lenet = spec_.model.name == "lenet";
+    const bool lenet = spec_.model.name == "lenet" || spec_.model.name == "lenet-bn";
     const int64_t least = lenet                            ? kLeastLenetSide
                           : spec_.model.name == "cifarnet" ? kLeastCifarnetSide
                                                            : 1;
@@ -299,6 +303,7 @@ class Checker {
           absl::StrCat("set max to ", workers.min, " or more"));
       return;
     }
+    CheckProportionalBatches();
     if (spec_.exchange.algorithm != "gossip-grad") return;  // the others have no partners
     if (spec_.exchange.schedule != "hypercube") return;
     for (int64_t size = workers.min; size <= workers.max; ++size) {
@@ -308,6 +313,21 @@ class Checker {
                        size, " (min ", workers.min, ", max ", workers.max, ")"),
           "use dissemination, or set min and max to the same power of two");
       return;
+    }
+  }
+
+  void CheckProportionalBatches() {
+    constexpr const char* kPath = "spec.exchange.proportional_batches";
+    if (!spec_.exchange.proportional_batches) return;
+    if (spec_.exchange.algorithm != "cocod") {
+      Add(kPath,
+          absl::StrCat("only cocod weighs workers by their batches, not ",
+                       spec_.exchange.algorithm),
+          "set spec.exchange.algorithm to cocod");
+    }
+    if (spec_.data.exchange != "none") {
+      Add(kPath, "workers of unequal batches cannot pass their samples on",
+          "set spec.data.exchange to none");
     }
   }
 

@@ -13,8 +13,6 @@ namespace {
 
 // Below this many floats the work is done before a second thread has woken up.
 constexpr size_t kParallelFrom = 65536;
-// Ranges begin on cache lines, so that no line is written by two threads.
-constexpr size_t kFloatsPerLine = 16;
 
 class OneDnnDevice : public CpuDevice {
  public:
@@ -33,19 +31,14 @@ class OneDnnDevice : public CpuDevice {
   }
 
  protected:
-  void ForRanges(size_t n, RangeFn fn) override {
-    if (context_.threads == 1 || n < kParallelFrom) {
+  void ForItems(size_t n, size_t floats_each, RangeFn fn) override {
+    if (context_.threads == 1 || n * floats_each < kParallelFrom) {
       fn(0, n);
       return;
     }
-    const size_t lines = n / kFloatsPerLine;
     const size_t threads = static_cast<size_t>(context_.threads);
 #pragma omp parallel for num_threads(context_.threads) schedule(static)
-    for (size_t t = 0; t < threads; ++t) {
-      const size_t begin = lines * t / threads * kFloatsPerLine;
-      const size_t end = t + 1 == threads ? n : lines * (t + 1) / threads * kFloatsPerLine;
-      fn(begin, end);
-    }
+    for (size_t t = 0; t < threads; ++t) fn(n * t / threads, n * (t + 1) / threads);
   }
 
  private:

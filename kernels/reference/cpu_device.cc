@@ -9,10 +9,14 @@
 #include "core/status.h"
 #include "kernels/checks.h"
 #include "kernels/host_buffer.h"
+#include "kernels/reference/batch_norm.h"
 #include "kernels/reference/vector_ops.h"
 
 namespace gg {
 namespace {
+
+// Ranges begin on cache lines, so that no line is written by two threads.
+constexpr size_t kFloatsPerLine = 16;
 
 // Calls have finished when they return: there is nothing to wait for.
 class CpuStream : public Stream {
@@ -56,6 +60,13 @@ RowLoss SoftmaxRow(const float* logits, int64_t classes, int32_t label, float sc
 }
 
 }  // namespace
+
+void CpuDevice::ForRanges(size_t n, RangeFn fn) {
+  const size_t lines = (n + kFloatsPerLine - 1) / kFloatsPerLine;
+  ForItems(lines, kFloatsPerLine, [&](size_t begin, size_t end) {
+    fn(begin * kFloatsPerLine, std::min(end * kFloatsPerLine, n));
+  });
+}
 
 absl::StatusOr<std::unique_ptr<Buffer>> CpuDevice::Allocate(size_t bytes) {
   return AllocateHost(bytes);
@@ -162,6 +173,13 @@ absl::StatusOr<LossResult> CpuDevice::SoftmaxCrossEntropy(Stream&, ConstFlat log
     result.correct += one.correct ? 1 : 0;
   }
   return result;
+}
+
+absl::StatusOr<std::unique_ptr<BatchNorm>> CpuDevice::MakeBatchNorm(const BatchNormDesc& desc) {
+  GG_RETURN_IF_ERROR(CheckDesc(desc));
+  return MakeCpuBatchNorm(desc, [this](size_t channels, size_t floats_each, RangeFn fn) {
+    ForItems(channels, floats_each, fn);
+  });
 }
 
 }  // namespace gg

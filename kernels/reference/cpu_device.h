@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all CPU devices have in common: host memory, whole-vector and element-wise operations, the
-// loss. A device that has threads of its own overrides ForRanges. Thread-safety: thread-safe.
+// What all CPU devices have in common: host memory, whole-vector and element-wise operations, batch
+// normalisation, the loss. A device that has threads of its own overrides ForItems. Thread-safety:
+// thread-safe.
 #ifndef GOSSIPGRAD_KERNELS_REFERENCE_CPU_DEVICE_H_
 #define GOSSIPGRAD_KERNELS_REFERENCE_CPU_DEVICE_H_
 
@@ -29,12 +30,17 @@ class CpuDevice : public Device {
   absl::StatusOr<LossResult> SoftmaxCrossEntropy(Stream&, ConstFlat logits,
                                                  absl::Span<const int32_t> labels, int64_t classes,
                                                  float scale, Flat dlogits) override;
+  absl::StatusOr<std::unique_ptr<BatchNorm>> MakeBatchNorm(const BatchNormDesc& desc) override;
 
  protected:
   using RangeFn = absl::FunctionRef<void(size_t begin, size_t end)>;
-  // Calls fn on ranges that cover 0 .. n-1 once; returns when all are done. Here: one range, this
-  // thread.
-  virtual void ForRanges(size_t n, RangeFn fn) { fn(0, n); }
+  // Calls fn on ranges that cover the items 0 .. n-1 once, each item worth so many floats; returns
+  // when all are done. Here: one range, this thread.
+  virtual void ForItems(size_t n, size_t floats_each, RangeFn fn) { fn(0, n); }
+
+ private:
+  // Ranges of a vector of n floats.
+  void ForRanges(size_t n, RangeFn fn);
 };
 
 }  // namespace gg

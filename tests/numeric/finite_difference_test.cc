@@ -58,6 +58,32 @@ class FiniteDifferenceTest : public NumericTest {
     ExpectGradient("b", b, db, kDelta, kTolerance, loss);
   }
 
+  // Linear in gamma and beta, curved in x.
+  void ExpectBatchNorm(const BatchNormDesc& d) {
+    auto op = device_->MakeBatchNorm(d);
+    ASSERT_TRUE(op.ok()) << op.status();
+    auto x = Filled("x", static_cast<size_t>(d.batch * d.channels * d.spatial), 2.0f);
+    auto gamma = Filled("gamma", static_cast<size_t>(d.channels));
+    auto beta = Filled("beta", gamma.size());
+    const auto dy = Filled("dy", x.size());
+    std::vector<float> y(x.size()), dx(x.size()), dgamma(gamma.size()), dbeta(gamma.size()),
+        mean(gamma.size()), variance(gamma.size());
+    const auto loss = [&] {
+      EXPECT_TRUE((*op)
+                      ->Forward(*stream_, x, gamma, beta, absl::MakeSpan(mean),
+                                absl::MakeSpan(variance), absl::MakeSpan(y))
+                      .ok());
+      return Dot(dy, y);
+    };
+    loss();
+    ASSERT_TRUE(
+        (*op)->BackwardParams(*stream_, x, dy, absl::MakeSpan(dgamma), absl::MakeSpan(dbeta)).ok());
+    ASSERT_TRUE((*op)->BackwardData(*stream_, x, dy, gamma, absl::MakeSpan(dx)).ok());
+    ExpectGradient("x", x, dx, 0.02f, 1e-3, loss);
+    ExpectGradient("gamma", gamma, dgamma, 0.5f, 2e-5, loss);
+    ExpectGradient("beta", beta, dbeta, 0.5f, 2e-5, loss);
+  }
+
   void ExpectPooling(const Pool2dDesc& d) {
     auto op = device_->MakePool2d(d);
     ASSERT_TRUE(op.ok()) << op.status();
@@ -133,6 +159,11 @@ TEST_P(FiniteDifferenceTest, Pooling) {
       }
     }
   }
+}
+
+TEST_P(FiniteDifferenceTest, BatchNorm) {
+  ExpectBatchNorm({.batch = 3, .channels = 4, .spatial = 21});
+  ExpectBatchNorm({.batch = 9, .channels = 5, .spatial = 1});
 }
 
 TEST_P(FiniteDifferenceTest, Relu) {

@@ -34,6 +34,12 @@ std::vector<float> Filled(absl::string_view name, size_t count, float bound) {
   return values;
 }
 
+void FillRunning(const std::string& name, Flat mean, Flat variance) {
+  Fill(name + ".running_mean", 1.0f, mean);
+  Fill(name + ".running_variance", 0.5f, variance);
+  for (float& v : variance) v += 1.0f;
+}
+
 Golden::Golden(const std::string& name) {
   const std::string path = std::string(GG_TESTDATA) + "/" + name + ".golden";
   std::ifstream file(path);

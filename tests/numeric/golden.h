@@ -18,6 +18,8 @@ namespace gg {
 // bound.
 void Fill(absl::string_view name, float bound, Flat values);
 std::vector<float> Filled(absl::string_view name, size_t count, float bound = 1.0f);
+// The running values of a batch normalisation before its first batch, as `running_start` makes them.
+void FillRunning(const std::string& name, Flat mean, Flat variance);
 
 class Golden {
  public:

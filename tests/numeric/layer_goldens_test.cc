@@ -35,6 +35,34 @@ class LayerGoldensTest : public NumericTest {
     golden.Expect("db", db, kTolerance);
   }
 
+  void ExpectBatchNorm(const std::string& name, const BatchNormDesc& d) {
+    const Golden golden(name);
+    auto op = device_->MakeBatchNorm(d);
+    ASSERT_TRUE(op.ok()) << op.status();
+    const auto channels = static_cast<size_t>(d.channels);
+    const auto x = Filled("x", static_cast<size_t>(d.batch * d.spatial) * channels, 2.0f);
+    const auto gamma = Filled("w", channels), beta = Filled("b", channels);
+    const auto dy = Filled("dy", x.size());
+    std::vector<float> mean(channels), variance(channels), dgamma(channels), dbeta(channels);
+    std::vector<float> y(x.size()), dx(x.size());
+    FillRunning("x", absl::MakeSpan(mean), absl::MakeSpan(variance));
+    ASSERT_TRUE((*op)
+                    ->Forward(*stream_, x, gamma, beta, absl::MakeSpan(mean),
+                              absl::MakeSpan(variance), absl::MakeSpan(y))
+                    .ok());
+    ASSERT_TRUE(
+        (*op)->BackwardParams(*stream_, x, dy, absl::MakeSpan(dgamma), absl::MakeSpan(dbeta)).ok());
+    ASSERT_TRUE((*op)->BackwardData(*stream_, x, dy, gamma, absl::MakeSpan(dx)).ok());
+    golden.Expect("y", y, kTolerance);
+    golden.Expect("dx", dx, kTolerance);
+    golden.Expect("dw", dgamma, kTolerance);
+    golden.Expect("db", dbeta, kTolerance);
+    golden.Expect("running_mean", mean, kTolerance);
+    golden.Expect("running_variance", variance, kTolerance);
+    ASSERT_TRUE((*op)->Infer(*stream_, x, gamma, beta, mean, variance, absl::MakeSpan(y)).ok());
+    golden.Expect("inference", y, kTolerance);
+  }
+
   void ExpectPooling(const std::string& name, const Pool2dDesc& d) {
     const Golden golden(name);
     auto op = device_->MakePool2d(d);
@@ -100,6 +128,11 @@ TEST_P(LayerGoldensTest, Pooling) {
   ExpectPooling("max_pool_pad", Pool(PoolKind::kMax, 3, 9, 9, 3, 1, false));
   ExpectPooling("average_pool_ceil", Pool(PoolKind::kAverage, 3, 10, 8, 3, 0, true));
   ExpectPooling("average_pool_pad", Pool(PoolKind::kAverage, 3, 9, 9, 3, 1, false));
+}
+
+TEST_P(LayerGoldensTest, BatchNorm) {
+  ExpectBatchNorm("batch_norm_images", {.batch = 4, .channels = 5, .spatial = 42});
+  ExpectBatchNorm("batch_norm_vectors", {.batch = 9, .channels = 11, .spatial = 1});
 }
 
 TEST_P(LayerGoldensTest, Relu) {

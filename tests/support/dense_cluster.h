@@ -49,10 +49,12 @@ class DenseCluster {
     }
   }
 
-  static Vectors Mean(const Vectors& a) {
+  // Each worker counting as the model says.
+  Vectors Mean(const Vectors& a) const {
     std::vector<double> mean(a[0].size());
-    for (const auto& vector : a) {
-      for (size_t k = 0; k < mean.size(); ++k) mean[k] += vector[k] / static_cast<double>(a.size());
+    for (Rank r = 0; r < size(); ++r) {
+      const double share = model_.Weight(r, size()) / size();
+      for (size_t k = 0; k < mean.size(); ++k) mean[k] += share * a[r][k];
     }
     return Vectors(a.size(), mean);
   }

@@ -44,6 +44,14 @@ double RecordingSink::counter(CounterId id, absl::string_view label) const {
   return it == counters_.end() ? 0 : it->second;
 }
 
+double SimModel::Weight(Rank rank, int size) const {
+  if (weights.empty()) return 1;
+  const auto raw = [&](Rank r) { return weights[static_cast<size_t>(r) % weights.size()]; };
+  double sum = 0;
+  for (Rank r = 0; r < size; ++r) sum += raw(r);
+  return raw(rank) * size / sum;
+}
+
 double SimModel::Target(Rank rank, size_t i) const {
   Rng rng(seed, "target", rank);
   rng.SetPosition(i);
@@ -95,6 +103,7 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
   context.clock = &clock;
   context.metrics = &metrics_;
   context.steps_per_epoch = 4;
+  context.weight = model.Weight(rank, size);
   context.transport = "sim";
   context.update = [this](BlockIndex b, uint64_t step) {
     const SgdParams sgd = {static_cast<float>(model_.Rate(step)),

@@ -48,6 +48,10 @@ struct SimModel {
   // Gradient of element i of `rank` at `step` is curvature (w - Target()) + Noise().
   double curvature = 0.5;
   bool noise = true;
+  // Of the replicas in means, by rank, repeated from the start; they are divided by their mean. Empty: all equal.
+  std::vector<double> weights = {};
+
+  double Weight(Rank rank, int size) const;
 
   double Rate(uint64_t step) const { return 0.2 / (1 + 0.1 * static_cast<double>(step)); }
   double Target(Rank rank, size_t i) const;

@@ -6,6 +6,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/schedule/schedule.h"
 #include "core/status.h"
 #include "proto/codec/job_spec_codec.h"
@@ -14,6 +15,7 @@
 #include "worker/daemon/job_reporter.h"
 #include "worker/exchange/exchange.h"
 #include "worker/nn/network.h"
+#include "worker/train/batch_shares.h"
 
 namespace gg {
 
@@ -99,8 +101,7 @@ bool JobRunner::Shutdown(const std::string& reason, absl::Time deadline) {
 
 void JobRunner::StopLocked(absl::Status why) {
   if (current_->stop.ok()) current_->stop = why;
-  // Trainer::Stop only leaves notes: it is safe under the mutex that keeps the trainer alive.
-  if (current_->trainer != nullptr) current_->trainer->Stop(std::move(why));
+  if (current_->interrupt) current_->interrupt(std::move(why));
   monitor_.changed.NotifyAll();
 }
 
@@ -109,10 +110,10 @@ absl::Status JobRunner::StopReason() {
   return current_->stop;
 }
 
-void JobRunner::SetTrainer(Trainer* trainer) {
+void JobRunner::SetInterrupt(std::function<void(absl::Status)> interrupt) {
   MutexLock lock(&monitor_.mu);
-  current_->trainer = trainer;
-  if (trainer != nullptr && !current_->stop.ok()) trainer->Stop(current_->stop);
+  current_->interrupt = std::move(interrupt);
+  if (current_->interrupt && !current_->stop.ok()) current_->interrupt(current_->stop);
 }
 
 void JobRunner::Loop() {
@@ -205,13 +206,15 @@ absl::Status JobRunner::Train(const gossipgrad::v1::Assign& assign, const JobSpe
   GG_ASSIGN_OR_RETURN(const LoadedData data, datasets_.Get(spec.data, spec.train.seed));
   GG_RETURN_IF_ERROR(StopReason());
   const SampleShape& shape = data.train->shape;
-  GG_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
-                      MakeNetwork(device, {.model = spec.model,
-                                           .input = {shape.channels, shape.height, shape.width},
-                                           .classes = data.train->classes,
-                                           .batch_size = spec.train.batch_size,
-                                           .seed = spec.train.seed,
-                                           .rank = assign.rank()}));
+  const auto make_network = [&](int64_t batch_size) {
+    return MakeNetwork(device, {.model = spec.model,
+                                .input = {shape.channels, shape.height, shape.width},
+                                .classes = data.train->classes,
+                                .batch_size = batch_size,
+                                .seed = spec.train.seed,
+                                .rank = assign.rank()});
+  };
+  GG_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, make_network(spec.train.batch_size));
   JobReporter reporter({.job_id = assign.job_id(),
                         .view = view.number,
                         .transport = std::string(parts_.transport->name()),
@@ -219,21 +222,23 @@ absl::Status JobRunner::Train(const gossipgrad::v1::Assign& assign, const JobSpe
                         .metrics = parts_.metrics,
                         .log = parts_.log,
                         .send = parts_.send});
-  GG_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                      Trainer::Make({.spec = spec,
-                                     .size = view.size(),
-                                     .rank = assign.rank(),
-                                     .device = &device,
-                                     .network = network.get(),
-                                     .group = group,
-                                     .transport = std::string(parts_.transport->name()),
-                                     .train = data.train,
-                                     .test = data.test,
-                                     .clock = parts_.clock,
-                                     .metrics = parts_.metrics,
-                                     .reporter = &reporter}));
-  SetTrainer(trainer.get());
-  const auto unset = absl::MakeCleanup([this] { SetTrainer(nullptr); });
+  const auto make_trainer = [&](std::vector<int64_t> batches) {
+    return Trainer::Make({.spec = spec,
+                          .size = view.size(),
+                          .rank = assign.rank(),
+                          .device = &device,
+                          .batches = std::move(batches),
+                          .network = network.get(),
+                          .group = group,
+                          .transport = std::string(parts_.transport->name()),
+                          .train = data.train,
+                          .test = data.test,
+                          .clock = parts_.clock,
+                          .metrics = parts_.metrics,
+                          .reporter = &reporter});
+  };
+  GG_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer, make_trainer({}));
+  const auto unset = absl::MakeCleanup([this] { SetInterrupt(nullptr); });
 
   WorkerMessage message;
   auto& prepared = *message.mutable_prepared();
@@ -256,6 +261,15 @@ absl::Status JobRunner::Train(const gossipgrad::v1::Assign& assign, const JobSpe
   GG_RETURN_IF_ERROR(
       WaitForBegin(absl::Seconds(spec.workers.start_timeout_seconds) + kBeginMargin));
   parts_.log->Info("job running", {{"job", assign.job_id()}});
+  if (spec.exchange.proportional_batches && group != nullptr) {
+    // Now that all are here: a worker is as fast as it is next to the others.
+    trainer.reset();
+    GG_ASSIGN_OR_RETURN(std::vector<int64_t> batches,
+                        AgreeOnBatches(spec, *network, *data.train, device, *group));
+    GG_ASSIGN_OR_RETURN(network, make_network(batches[static_cast<size_t>(assign.rank())]));
+    GG_ASSIGN_OR_RETURN(trainer, make_trainer(std::move(batches)));
+  }
+  SetInterrupt([&trainer](absl::Status why) { trainer->Stop(std::move(why)); });
   GG_ASSIGN_OR_RETURN(const TrainingResult result, trainer->Run());
   parts_.log->Info("job finished", {{"job", assign.job_id()},
                                     {"steps", absl::StrCat(result.steps)},
@@ -263,6 +277,26 @@ absl::Status JobRunner::Train(const gossipgrad::v1::Assign& assign, const JobSpe
                                     {"replica_accuracy", absl::StrCat(result.replica_accuracy)}});
   reporter.Finished(result);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int64_t>> JobRunner::AgreeOnBatches(const JobSpec& spec,
+                                                               Network& network,
+                                                               const Dataset& train, Device& device,
+                                                               PeerGroup& group) {
+  GG_ASSIGN_OR_RETURN(const double own,
+                      MeasureSpeed(network, train, spec.data.mean, spec.data.stddev, *parts_.clock,
+                                   [this] { return StopReason(); }));
+  SpeedTable table(device, group, *parts_.clock);
+  const auto unset = absl::MakeCleanup([this] { SetInterrupt(nullptr); });
+  SetInterrupt([&table](absl::Status why) { table.Abort(std::move(why)); });
+  GG_ASSIGN_OR_RETURN(
+      const std::vector<float> speeds,
+      table.Run(own, parts_.clock->Now() + absl::Seconds(spec.exchange.collective_seconds)));
+  GG_ASSIGN_OR_RETURN(std::vector<int64_t> batches, ShareBatches(speeds, spec.train.batch_size));
+  parts_.log->Info("batches in proportion to speed",
+                   {{"samples_per_second", absl::StrCat(own)},
+                    {"batch_sizes_by_rank", absl::StrJoin(batches, ",")}});
+  return batches;
 }
 
 absl::StatusOr<Device*> JobRunner::DeviceFor(const WorkersSpec& spec,

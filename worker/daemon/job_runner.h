@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -44,9 +45,11 @@ struct CurrentJob {
   std::string job_id;
   uint64_t view = 0;
   bool begun = false;
-  bool released = false;       // nobody needs this worker's links any more
-  absl::Status stop;           // not OK: end the job, with this reason
-  Trainer* trainer = nullptr;  // while it can be stopped
+  bool released = false;  // nobody needs this worker's links any more
+  absl::Status stop;      // not OK: end the job, with this reason
+  // Ends what the job thread does at the moment; empty while that looks at `stop` by itself. Only
+  // leaves notes: it is called under the mutex that keeps its target alive.
+  std::function<void(absl::Status)> interrupt;
 };
 
 class JobRunner {
@@ -73,7 +76,11 @@ class JobRunner {
   absl::Status WaitForBegin(absl::Duration patience);
   void Linger();
   absl::Status StopReason();
-  void SetTrainer(Trainer* trainer);
+  void SetInterrupt(std::function<void(absl::Status)> interrupt);
+  // The batch sizes by rank that the speeds of the workers give. All members have begun.
+  absl::StatusOr<std::vector<int64_t>> AgreeOnBatches(const JobSpec& spec, Network& network,
+                                                      const Dataset& train, Device& device,
+                                                      PeerGroup& group);
   void StopLocked(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
 
   const JobRunnerParts parts_;

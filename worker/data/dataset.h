@@ -59,6 +59,10 @@ struct ShardRange {
 };
 ShardRange InitialShard(int64_t total, int size, Rank rank);
 
+// The same where batches differ: shards in proportion to the batches (one per rank, each at least 1), so that every rank
+// goes through its own in StepsPerEpoch(total, size, mean of the batches) steps. `total` is at least the number of ranks.
+ShardRange ProportionalShard(int64_t total, absl::Span<const int64_t> batches, Rank rank);
+
 // Steps of one epoch, equal on all ranks: ceil(largest shard / batch). Ranks with fewer samples
 // repeat some.
 int64_t StepsPerEpoch(int64_t total, int size, int64_t batch_size);

@@ -66,7 +66,7 @@ absl::Status Averager::Start(int index, uint64_t step, absl::Span<const ConstFla
   const absl::Time start = context_.clock->Now();
   const float scale = lane.program->op == CollectiveOp::kAllGather
                           ? 1.0f
-                          : 1.0f / static_cast<float>(context_.size);
+                          : static_cast<float>(context_.weight / context_.size);
   const Flat values = lane.memory->values->floats();
   size_t at = 0;
   for (const ConstFlat part : parts) {

@@ -4,8 +4,9 @@
 // under way at once: what every synchronous method is made of. Start() takes a snapshot of what it
 // is given; the caller computes on and asks for the result when it needs it.
 //
-// Values are divided by the number of workers before they are added, so that no intermediate sum is
-// larger than a replica's values are. They travel in spec.encoding; all workers end with the same bits.
+// Values are divided by the number of workers, and multiplied with the weight of this one, before
+// they are added, so that no intermediate sum is larger than a replica's values are. They travel in
+// spec.encoding; all workers end with the same bits.
 //
 // Thread-safety: thread-compatible, except Abort.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_AVERAGER_H_

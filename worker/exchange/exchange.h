@@ -73,6 +73,8 @@ struct ExchangeContext {
   Clock* clock = nullptr;
   MetricSink* metrics = nullptr;
   uint64_t steps_per_epoch = 1;
+  // Of this replica in every mean over all workers, relative to the others'; they add up to `size`.
+  double weight = 1;
   std::string transport;  // name of what `group` runs over, for the metrics
   // Applies the optimizer to one block with the rate of `step`, which may be the step before the
   // current one: with gradients exchanged layer by layer, the update waits for the partner until

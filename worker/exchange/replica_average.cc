@@ -31,8 +31,10 @@ absl::StatusOr<std::shared_ptr<RingState>> ReplicaAverage::Load(std::optional<do
       context_.device->Allocate(RingScratchFloats(state->count, context_.size) * sizeof(float)));
   size_t at = 0;
   for (const Flat part : AveragedParts(*context_.arena)) {
-    GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, part,
-                                             state->values->floats().subspan(at, part.size())));
+    // The memory is fresh, so zero: what is added to it is a copy, times the weight.
+    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, static_cast<float>(context_.weight),
+                                              part, 1,
+                                              state->values->floats().subspan(at, part.size())));
     at += part.size();
   }
   if (share) {

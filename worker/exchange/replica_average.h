@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces a replica's weights, momentum and buffers by their exact average over all workers. Works
-// on a copy: when the average fails, the replica keeps its own values. Where replicas count
-// differently (`share`, of the weights alone), sum a_i x_i / sum a_i takes the place of the mean; all
-// give a share then, or none.
+// Replaces a replica's weights, momentum and buffers by their exact average over all workers, each
+// with its weight (ExchangeContext). Works on a copy: when the average fails, the replica keeps its
+// own values. Where what a replica counts changes as it trains (`share`, of the weights alone),
+// sum a_i x_i / sum a_i takes the place of the mean; all give a share then, or none.
 //
 // Thread-safety: thread-compatible, except Abort.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_REPLICA_AVERAGE_H_

@@ -18,8 +18,12 @@ struct Link {
   std::unique_ptr<Layer> layer;
   InputShape input, output;
   BlockIndex block = kNoBlock;
-  std::vector<Flat> weights = {}, gradients = {};
+  size_t first_tensor = 0;  // of the layer, among those of the block
+  std::vector<Flat> weights = {}, gradients = {}, buffers = {};
   Flat x = {}, y = {};  // y is x for a layer in place
+
+  // The block's lowest layer: the first that needs it and the last to finish its gradient.
+  bool owns_block() const { return block != kNoBlock && !layer->joins_block_below(); }
 };
 
 // Of two, so that a layer reads one and writes the other.
@@ -39,8 +43,11 @@ class Chain : public Network {
     GG_RETURN_IF_ERROR(PlanParameters(options));
     GG_RETURN_IF_ERROR(PlanActivations());
     for (Link& link : links_) {
-      const BindOptions bind{
-          .batch = batch_, .input = link.input, .seed = options.seed, .rank = options.rank};
+      const BindOptions bind{.batch = batch_,
+                             .input = link.input,
+                             .seed = options.seed,
+                             .rank = options.rank,
+                             .buffers = link.buffers};
       GG_RETURN_IF_ERROR(Annotate(link.layer->Bind(device_, bind), link.layer->name()));
     }
     return absl::OkStatus();
@@ -58,7 +65,7 @@ class Chain : public Network {
     }
     GG_RETURN_IF_ERROR(LoadInput(x, batch_));
     for (Link& link : links_) {
-      if (link.block != kNoBlock) GG_RETURN_IF_ERROR(needed(link.block));
+      if (link.owns_block()) GG_RETURN_IF_ERROR(needed(link.block));
       GG_RETURN_IF_ERROR(Annotate(link.layer->Forward(*stream_, step, link.weights, link.x, link.y),
                                   link.layer->name()));
     }
@@ -89,13 +96,13 @@ class Chain : public Network {
       if (i > first_trained_) {
         if (!layer.in_place()) diff = (diff + 1) % kDiffBuffers;
         const Flat dx = Diff(diff, link.x.size());
-        GG_RETURN_IF_ERROR(
-            Annotate(layer.BackwardData(*stream_, link.weights, link.y, dy, dx), layer.name()));
+        GG_RETURN_IF_ERROR(Annotate(
+            layer.BackwardData(*stream_, link.weights, link.x, link.y, dy, dx), layer.name()));
         dy = dx;
       }
       // Last, because `ready` may update the weights that the data gradient has just been computed
       // from.
-      if (link.block != kNoBlock) GG_RETURN_IF_ERROR(ready(link.block));
+      if (link.owns_block()) GG_RETURN_IF_ERROR(ready(link.block));
     }
     return absl::OkStatus();
   }
@@ -112,8 +119,8 @@ class Chain : public Network {
       ConstFlat out = input_;
       for (Link& link : links_) {
         if (link.layer->training_only()) continue;
-        GG_RETURN_IF_ERROR(Annotate(link.layer->Forward(*stream_, 0, link.weights, out, link.y),
-                                    link.layer->name()));
+        GG_RETURN_IF_ERROR(
+            Annotate(link.layer->Infer(*stream_, link.weights, out, link.y), link.layer->name()));
         out = link.y;
       }
       GG_ASSIGN_OR_RETURN(
@@ -146,38 +153,60 @@ class Chain : public Network {
   // first.
   absl::Status PlanParameters(const NetworkOptions& options) {
     std::vector<BlockInfo> blocks;
+    size_t buffer_floats = 0;
+    bool open = false;  // the last block waits for its owner
     for (int i = static_cast<int>(links_.size()) - 1; i >= 0; --i) {
       Link& link = links_[i];
+      for (const BufferSpec& b : link.layer->Buffers(link.input)) buffer_floats += b.count;
       const auto parameters = link.layer->Parameters(link.input);
       if (parameters.empty()) continue;
-      BlockInfo block{.name = link.layer->name()};
+      if (!open) blocks.emplace_back();
+      open = link.layer->joins_block_below();
+      BlockInfo& block = blocks.back();
+      block.name = link.layer->name();
+      link.block = static_cast<BlockIndex>(blocks.size()) - 1;
+      link.first_tensor = block.tensors.size();
       for (const ParameterSpec& p : parameters) {
         block.tensors.push_back({.name = absl::StrCat(block.name, ".", p.name), .shape = p.shape});
       }
-      link.block = static_cast<BlockIndex>(blocks.size());
-      blocks.push_back(std::move(block));
       first_trained_ = i;
     }
     if (blocks.empty())
       return absl::InvalidArgumentError("the network has no layer with parameters");
-    GG_ASSIGN_OR_RETURN(arena_, ParamArena::Create(device_, std::move(blocks)));
+    if (open) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(blocks.back().name,
+                       ": there is no layer with parameters below it to share a block with"));
+    }
+    GG_ASSIGN_OR_RETURN(arena_, ParamArena::Create(device_, std::move(blocks), buffer_floats));
+    Flat buffers = arena_->buffers();
     for (Link& link : links_) {
+      for (const BufferSpec& b : link.layer->Buffers(link.input)) {
+        link.buffers.push_back(buffers.subspan(0, b.count));
+        buffers.remove_prefix(b.count);
+        GG_RETURN_IF_ERROR(device_.Fill(*stream_, b.initial, link.buffers.back()));
+      }
       if (link.block == kNoBlock) continue;
       const auto parameters = link.layer->Parameters(link.input);
       const BlockInfo& block = arena_->block(link.block);
       for (size_t t = 0; t < parameters.size(); ++t) {
-        link.weights.push_back(arena_->weights(block.tensors[t]));
-        link.gradients.push_back(arena_->gradients(block.tensors[t]));
-        Initialise(options.seed, block.tensors[t].name, parameters[t].bound, link.weights.back());
+        const TensorInfo& tensor = block.tensors[link.first_tensor + t];
+        link.weights.push_back(arena_->weights(tensor));
+        link.gradients.push_back(arena_->gradients(tensor));
+        Initialise(options.seed, tensor.name, parameters[t], link.weights.back());
       }
     }
     return absl::OkStatus();
   }
 
-  static void Initialise(uint64_t seed, const std::string& tensor, float bound, Flat weights) {
-    if (bound == 0) return;  // the arena is zero already
+  static void Initialise(uint64_t seed, const std::string& tensor, const ParameterSpec& spec,
+                         Flat weights) {
+    if (spec.bound == 0) {
+      std::fill(weights.begin(), weights.end(), spec.centre);
+      return;
+    }
     Rng rng(seed, absl::StrCat("init/", tensor));
-    for (float& w : weights) w = bound * (2.0f * rng.Uniform() - 1.0f);
+    for (float& w : weights) w = spec.centre + spec.bound * (2.0f * rng.Uniform() - 1.0f);
   }
 
   absl::Status PlanActivations() {

@@ -14,7 +14,8 @@
 
 namespace gg {
 
-// Binds the layers, plans the activations and draws the initial weights. The last layer must give
+// Binds the layers, plans the activations and draws the initial weights. arena().buffers() holds the
+// layers' buffers in forward order. The last layer must give
 // options.classes values. kInvalidArgument: no parameters at all, a shape that does not fit.
 // `device` must outlive the network.
 absl::StatusOr<std::unique_ptr<Network>> MakeChain(Device& device, const NetworkOptions& options,

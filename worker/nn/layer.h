@@ -22,22 +22,31 @@
 
 namespace gg {
 
-// One parameter tensor of a layer. Initial values are uniform in -bound .. bound (0: all zero).
+// One parameter tensor of a layer. Initial values are uniform in centre - bound .. centre + bound
+// (bound 0: all equal to centre).
 struct ParameterSpec {
   std::string name;  // "weight": the arena knows it as "<layer>.weight"
   std::vector<int64_t> shape;
   float bound;
+  float centre = 0;
 };
+
+// Values that belong to the model and are not trained (ParamArena::buffers).
+struct BufferSpec {
+  size_t count;
+  float initial;
+};
+
+// The parameters in the order of Layer::Parameters, the buffers in that of Layer::Buffers.
+using Tensors = absl::Span<const Flat>;
 
 struct BindOptions {
   int64_t batch;
   InputShape input;
   uint64_t seed;
   Rank rank;
+  Tensors buffers = {};  // the layer's own; the views stay valid as long as the layer
 };
-
-// The parameters in the order of Layer::Parameters.
-using Tensors = absl::Span<const Flat>;
 
 class Layer {
  public:
@@ -51,6 +60,10 @@ class Layer {
   // kInvalidArgument when the input is too small.
   virtual absl::StatusOr<InputShape> OutputShape(const InputShape& input) const = 0;
   virtual std::vector<ParameterSpec> Parameters(const InputShape& input) const { return {}; }
+  virtual std::vector<BufferSpec> Buffers(const InputShape& input) const { return {}; }
+  // The parameters belong to the block of the next layer below that has parameters and does not
+  // join itself: for layers with so few that messages of their own would cost more than they carry.
+  virtual bool joins_block_below() const { return false; }
 
   // In place: y may be x, dx may be dy, and Backward does not read x.
   virtual bool in_place() const { return false; }
@@ -64,13 +77,17 @@ class Layer {
 
   virtual absl::Status Forward(Stream& stream, uint64_t step, Tensors weights, ConstFlat x,
                                Flat y) = 0;
-  // Overwrites the gradients. Only for layers with parameters.
+  // The forward pass of inference, where that is another one.
+  virtual absl::Status Infer(Stream& stream, Tensors weights, ConstFlat x, Flat y) {
+    return Forward(stream, 0, weights, x, y);
+  }
+  // Overwrites the gradients. Only for layers with parameters; comes before BackwardData.
   virtual absl::Status BackwardParams(Stream& stream, ConstFlat x, ConstFlat dy,
                                       Tensors gradients) {
     return absl::OkStatus();
   }
-  virtual absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat y, ConstFlat dy,
-                                    Flat dx) = 0;
+  virtual absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat x, ConstFlat y,
+                                    ConstFlat dy, Flat dx) = 0;
 
  private:
   const std::string name_;

@@ -2,7 +2,7 @@
 //
 // All parameters of a network in one contiguous buffer, all gradients in a second, all momentum in a third, each in the
 // order in which back-propagation finishes them: block 0 is the LAST layer that has parameters. A block is one layer's
-// range and the unit that optimizer and exchange work on, so nothing has to be packed before it is sent.
+// range (with the layers that join it, Layer::joins_block_below) and what optimizer and exchange work on, unpacked.
 // Every block begins on a 64-byte boundary; the gaps are zero in all three arenas and stay zero under every operation.
 // `buffers` holds what is not trained but belongs to the model (batch-norm statistics): averaged, never gossiped with
 // momentum.

@@ -63,7 +63,11 @@ class JobTrainer final : public Trainer {
       : c_(std::move(context)),
         plan_(plan),
         phases_(*c_.clock),
-        store_(*c_.train, InitialShard(c_.train->size(), c_.size, c_.rank)) {}
+        batch_(c_.batches.empty() ? c_.spec.train.batch_size
+                                  : c_.batches[static_cast<size_t>(c_.rank)]),
+        store_(*c_.train, c_.batches.empty()
+                              ? InitialShard(c_.train->size(), c_.size, c_.rank)
+                              : ProportionalShard(c_.train->size(), c_.batches, c_.rank)) {}
 
   absl::Status Build() {
     const JobSpec& spec = c_.spec;
@@ -71,7 +75,7 @@ class JobTrainer final : public Trainer {
     GG_ASSIGN_OR_RETURN(optimizer_, MakeOptimizer(spec.optimizer, *c_.device, *stream_, arena()));
     GG_ASSIGN_OR_RETURN(
         source_,
-        MakeBatchSource(store_, {.batch_size = spec.train.batch_size,
+        MakeBatchSource(store_, {.batch_size = batch_,
                                  .steps_per_epoch = static_cast<int64_t>(plan_.steps_per_epoch),
                                  .mean = spec.data.mean,
                                  .stddev = spec.data.stddev,
@@ -96,6 +100,7 @@ class JobTrainer final : public Trainer {
     exchange.clock = c_.clock;
     exchange.metrics = c_.metrics;
     exchange.steps_per_epoch = plan_.steps_per_epoch;
+    exchange.weight = static_cast<double>(batch_) / static_cast<double>(spec.train.batch_size);
     exchange.transport = c_.transport;
     exchange.update = [this](BlockIndex block, uint64_t step) {
       const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);
@@ -110,7 +115,7 @@ class JobTrainer final : public Trainer {
   const TrainingPlan& plan() const override { return plan_; }
 
   absl::StatusOr<TrainingResult> Run() override {
-    ProgressMeter meter(*c_.clock, *c_.reporter, plan_.total_steps, c_.spec.train.batch_size);
+    ProgressMeter meter(*c_.clock, *c_.reporter, plan_.total_steps, batch_);
     absl::Status status = Train(meter);
     if (status.ok()) status = Complete(meter);
     // Whatever a stop request broke, it is the reason.
@@ -254,7 +259,7 @@ class JobTrainer final : public Trainer {
     r.steps = plan_.total_steps;
     r.epochs = static_cast<double>(r.steps) / static_cast<double>(plan_.steps_per_epoch);
     r.train_seconds = absl::ToDoubleSeconds(phases_.wall());
-    r.samples = r.steps * static_cast<uint64_t>(c_.spec.train.batch_size);
+    r.samples = r.steps * static_cast<uint64_t>(batch_);
     r.sent_bytes = totals_.bytes_sent;
     r.sent_messages = totals_.messages_sent;
     r.wait_seconds = absl::ToDoubleSeconds(phases_.total(Phase::kCommWait));
@@ -280,6 +285,7 @@ class JobTrainer final : public Trainer {
   const TrainerContext c_;
   const TrainingPlan plan_;
   PhaseTimer phases_;
+  const int64_t batch_;  // samples of a step on this rank
   ShardStore store_;
   // In order of construction; the exchange ends before what it borrows.
   std::unique_ptr<Stream> stream_;

@@ -35,7 +35,10 @@ struct TrainerContext {
   int size = 1;
   Rank rank = 0;
   Device* device = nullptr;
-  Network* network = nullptr;  // built for spec.train.batch_size, with fresh weights
+  // By rank; empty: spec.train.batch_size everywhere. Their mean is that size. Replicas count in
+  // averages in proportion to them.
+  std::vector<int64_t> batches;
+  Network* network = nullptr;  // built for this rank's batch size, with fresh weights
   PeerGroup* group = nullptr;  // may be null when size is 1
   std::string transport;       // name of what `group` runs over, for the metrics
   std::shared_ptr<const Dataset> train, test;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <functional>
 
 #include "tests/conformance/device/devices.h"
@@ -71,6 +72,42 @@ TEST_P(ErrorsTest, ImpossibleLinearNamesTheField) {
   ExpectNames(device().MakeLinear({0, 1, 1}).status(), "batch");
   ExpectNames(device().MakeLinear({1, 0, 1}).status(), "in_features");
   ExpectNames(device().MakeLinear({1, 1, -7}).status(), "out_features");
+}
+
+TEST_P(ErrorsTest, ImpossibleBatchNormNamesTheField) {
+  ExpectNames(device().MakeBatchNorm({0, 1, 1}).status(), "batch");
+  ExpectNames(device().MakeBatchNorm({1, -2, 1}).status(), "channels");
+  ExpectNames(device().MakeBatchNorm({1, 1, 0}).status(), "spatial");
+  const float nan = std::nanf("");
+  for (const float value : {0.0f, -1.0f, 2.0f, nan})
+    ExpectNames(device().MakeBatchNorm({2, 1, 1, value}).status(), "epsilon");
+  for (const float value : {-0.1f, 1.5f, nan})
+    ExpectNames(device().MakeBatchNorm({2, 1, 1, 1e-5f, value}).status(), "momentum");
+}
+
+TEST_P(ErrorsTest, WrongOperandSizesOfBatchNormAreNamed) {
+  auto op = device().MakeBatchNorm({2, 3, 4});
+  ASSERT_TRUE(op.ok()) << op.status();
+  std::vector<float> images(24), channels(3), other(5);
+  const Flat x = absl::MakeSpan(images), c = absl::MakeSpan(channels),
+             wrong = absl::MakeSpan(other);
+  ExpectNames((*op)->Forward(stream(), wrong, c, c, c, c, x), "Forward: x");
+  ExpectNames((*op)->Forward(stream(), x, wrong, c, c, c, x), "Forward: gamma");
+  ExpectNames((*op)->Forward(stream(), x, c, wrong, c, c, x), "Forward: beta");
+  ExpectNames((*op)->Forward(stream(), x, c, c, wrong, c, x), "Forward: running_mean");
+  ExpectNames((*op)->Forward(stream(), x, c, c, c, wrong, x), "Forward: running_variance");
+  ExpectNames((*op)->Forward(stream(), x, c, c, c, c, wrong), "Forward: y");
+  ExpectNames((*op)->Infer(stream(), x, c, c, c, wrong, x), "Infer: variance");
+  std::vector<float> mean(3), variance(3), y(24);
+  ASSERT_TRUE((*op)
+                  ->Forward(stream(), x, c, c, absl::MakeSpan(mean), absl::MakeSpan(variance),
+                            absl::MakeSpan(y))
+                  .ok());
+  ExpectNames((*op)->BackwardParams(stream(), x, wrong, c, c), "BackwardParams: dy");
+  ExpectNames((*op)->BackwardParams(stream(), x, x, wrong, c), "BackwardParams: dgamma");
+  ASSERT_TRUE((*op)->BackwardParams(stream(), x, x, c, c).ok());
+  ExpectNames((*op)->BackwardData(stream(), x, x, wrong, x), "BackwardData: gamma");
+  ExpectNames((*op)->BackwardData(stream(), x, x, c, wrong), "BackwardData: dx");
 }
 
 TEST_P(ErrorsTest, WrongOperandSizesAreNamed) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/device/oracle.h"
 
+#include <cmath>
+
 namespace gg::oracle {
 
 LayerResult Convolution(const Conv2dDesc& d, ConstFlat x, ConstFlat w, ConstFlat b, ConstFlat dy) {
@@ -75,6 +77,44 @@ LayerResult Pooling(const Pool2dDesc& d, ConstFlat x, ConstFlat dy) {
       r.y[yi] += share * x[xi];
       r.dx[xi] += share * dy[yi];
     }
+  }
+  return r;
+}
+
+// The input gradient by the chain rule through variance and mean, one after the other.
+BatchNormResult BatchNorm(const BatchNormDesc& d, ConstFlat x, ConstFlat gamma, ConstFlat beta,
+                          ConstFlat running_mean, ConstFlat running_variance, ConstFlat dy) {
+  BatchNormResult r{{std::vector<double>(x.size()), std::vector<double>(x.size()),
+                     std::vector<double>(gamma.size()), std::vector<double>(gamma.size())},
+                    {},
+                    {}};
+  for (int64_t c = 0; c < d.channels; ++c) {
+    std::vector<size_t> mine;
+    for (int64_t n = 0; n < d.batch; ++n) {
+      for (int64_t s = 0; s < d.spatial; ++s) mine.push_back((n * d.channels + c) * d.spatial + s);
+    }
+    const double count = static_cast<double>(mine.size());
+    double mean = 0, variance = 0;
+    for (const size_t i : mine) mean += x[i] / count;
+    for (const size_t i : mine) variance += (x[i] - mean) * (x[i] - mean) / count;
+    const double deviation = std::sqrt(variance + static_cast<double>(d.epsilon));
+    double dvariance = 0, dmean = 0;
+    for (const size_t i : mine) {
+      const double normal = (x[i] - mean) / deviation, g = static_cast<double>(dy[i]) * gamma[c];
+      r.layer.y[i] = gamma[c] * normal + beta[c];
+      r.layer.dw[c] += dy[i] * normal;
+      r.layer.db[c] += dy[i];
+      dvariance += g * (x[i] - mean) * -0.5 / (deviation * deviation * deviation);
+      dmean -= g / deviation;
+    }
+    for (const size_t i : mine) {
+      r.layer.dx[i] = static_cast<double>(dy[i]) * gamma[c] / deviation +
+                      dvariance * 2 * (x[i] - mean) / count + dmean / count;
+    }
+    const double momentum = d.momentum;
+    r.running_mean.push_back((1 - momentum) * running_mean[c] + momentum * mean);
+    r.running_variance.push_back((1 - momentum) * running_variance[c] +
+                                 momentum * variance * count / (count - 1));
   }
   return r;
 }

@@ -29,7 +29,7 @@ class Rule {
   virtual ~Rule() = default;
   virtual void Begin(DenseCluster& d) = 0;
   virtual void End(DenseCluster& d, uint64_t step) = 0;
-  virtual std::vector<double> Final(const DenseCluster& d) { return DenseCluster::Mean(d.w)[0]; }
+  virtual std::vector<double> Final(const DenseCluster& d) { return d.Mean(d.w)[0]; }
 };
 
 Rank Draw(Rng& rng, Rank self, int size) {
@@ -181,7 +181,7 @@ class SyncEasgdRule final : public Rule {
   void Begin(DenseCluster& /*d*/) override {}
   void End(DenseCluster& d, uint64_t step) override {
     if ((step + 1) % period_ != 0) return;
-    const std::vector<double> mean = DenseCluster::Mean(d.w)[0];
+    const std::vector<double> mean = d.Mean(d.w)[0];
     for (size_t k = 0; k < centre_.size(); ++k) {
       for (auto& w : d.w) w[k] -= beta_ / d.size() * (w[k] - centre_[k]);
       centre_[k] += beta_ * (mean[k] - centre_[k]);

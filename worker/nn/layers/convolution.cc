@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
+#include "worker/nn/layers/bias.h"
 
 namespace gg {
 namespace {
@@ -29,26 +30,30 @@ class Convolution : public Layer {
 
   std::vector<ParameterSpec> Parameters(const InputShape& input) const override {
     const int64_t fan_in = input.channels * options_.kernel * options_.kernel;
-    return {{.name = "weight",
-             .shape = {options_.out_channels, input.channels, options_.kernel, options_.kernel},
-             .bound = std::sqrt(3.0f / static_cast<float>(fan_in))},
-            {.name = "bias", .shape = {options_.out_channels}, .bound = 0}};
+    std::vector<ParameterSpec> parameters = {
+        {.name = "weight",
+         .shape = {options_.out_channels, input.channels, options_.kernel, options_.kernel},
+         .bound = std::sqrt(3.0f / static_cast<float>(fan_in))}};
+    if (options_.bias) {
+      parameters.push_back({.name = "bias", .shape = {options_.out_channels}, .bound = 0});
+    }
+    return parameters;
   }
 
   absl::Status Bind(Device& device, const BindOptions& options) override {
     GG_ASSIGN_OR_RETURN(op_, device.MakeConv2d(Describe(options.batch, options.input)));
-    return absl::OkStatus();
+    return bias_.Bind(device, options_.bias, options_.out_channels);
   }
 
   absl::Status Forward(Stream& stream, uint64_t step, Tensors weights, ConstFlat x,
                        Flat y) override {
-    return op_->Forward(stream, x, weights[0], weights[1], y);
+    return op_->Forward(stream, x, weights[0], bias_.value(weights), y);
   }
   absl::Status BackwardParams(Stream& stream, ConstFlat x, ConstFlat dy,
                               Tensors gradients) override {
-    return op_->BackwardParams(stream, x, dy, gradients[0], gradients[1]);
+    return op_->BackwardParams(stream, x, dy, gradients[0], bias_.gradient(gradients));
   }
-  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat y, ConstFlat dy,
+  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat x, ConstFlat y, ConstFlat dy,
                             Flat dx) override {
     return op_->BackwardData(stream, dy, weights[0], dx);
   }
@@ -70,6 +75,7 @@ class Convolution : public Layer {
 
   const ConvolutionOptions options_;
   std::unique_ptr<Conv2d> op_;
+  Bias bias_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct ConvolutionOptions {
   int64_t kernel;
   int64_t stride = 1;
   int64_t pad = 0;
+  bool bias = true;
 };
 
 std::unique_ptr<Layer> MakeConvolution(std::string name, const ConvolutionOptions& options);

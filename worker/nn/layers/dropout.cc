@@ -43,7 +43,7 @@ class Dropout : public Layer {
     for (float& m : mask_) m = rng.Uniform() < drop ? 0.0f : keep;
     return device_->Multiply(stream, x, mask_, y);
   }
-  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat y, ConstFlat dy,
+  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat x, ConstFlat y, ConstFlat dy,
                             Flat dx) override {
     return device_->Multiply(stream, dy, mask_, dx);
   }

@@ -34,7 +34,7 @@ class Pooling : public Layer {
                        Flat y) override {
     return op_->Forward(stream, x, y);
   }
-  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat y, ConstFlat dy,
+  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat x, ConstFlat y, ConstFlat dy,
                             Flat dx) override {
     return op_->Backward(stream, dy, dx);
   }

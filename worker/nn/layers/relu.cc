@@ -23,7 +23,7 @@ class ReluLayer : public Layer {
                        Flat y) override {
     return device_->Relu(stream, x, y);
   }
-  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat y, ConstFlat dy,
+  absl::Status BackwardData(Stream& stream, Tensors weights, ConstFlat x, ConstFlat y, ConstFlat dy,
                             Flat dx) override {
     return device_->ReluBackward(stream, y, dy, dx);
   }

@@ -18,6 +18,7 @@ namespace gg::models {
 using Layers = std::vector<std::unique_ptr<Layer>>;
 
 absl::StatusOr<Layers> LeNet(const NetworkOptions& options);
+absl::StatusOr<Layers> LeNetBn(const NetworkOptions& options);
 absl::StatusOr<Layers> CifarNet(const NetworkOptions& options);
 absl::StatusOr<Layers> Mlp(const NetworkOptions& options);
 

@@ -18,6 +18,7 @@ struct Model {
 
 constexpr Model kModels[] = {
     {"lenet", models::LeNet},
+    {"lenet-bn", models::LeNetBn},
     {"cifarnet", models::CifarNet},
     {"mlp", models::Mlp},
 };

@@ -137,6 +137,22 @@ INSTANTIATE_TEST_SUITE_P(
                 [](JobSpec& s) { s.workers.start_timeout_seconds = 0.01; }},
         Mistake{"spec.train.max_steps", "got 9007199254740993",
                 [](JobSpec& s) { s.train.max_steps = 9007199254740993; }},
+        Mistake{"spec.train.batch_size", "one sample has no variance",
+                [](JobSpec& s) {
+                  s.model.name = "lenet-bn";
+                  s.train.batch_size = 1;
+                }},
+        Mistake{"spec.exchange.proportional_batches", "only cocod weighs workers",
+                [](JobSpec& s) {
+                  s.exchange.proportional_batches = true;
+                  s.data.exchange = "none";
+                }},
+        Mistake{"spec.exchange.proportional_batches", "cannot pass their samples on",
+                [](JobSpec& s) {
+                  s.exchange.proportional_batches = true;
+                  s.exchange.algorithm = "cocod";
+                  s.data.exchange = "ring";
+                }},
         Mistake{"spec.data.shape", "lenet needs images of at least 16x16, got 28x15",
                 [](JobSpec& s) {
                   s.data.shape = {1, 28, 15};

@@ -35,6 +35,30 @@ TEST(Shards, CoverEverySampleOnceInOrderForAnySizes) {
   }
 }
 
+TEST(Shards, ProportionalOnesCoverAllAndEndTheirEpochTogether) {
+  Rng rng(1, "test/proportional-shards");
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<int64_t> batches(1 + rng.Below(17));
+    for (int64_t& batch : batches) batch = 1 + static_cast<int64_t>(rng.Below(100));
+    const auto size = static_cast<int64_t>(batches.size());
+    // Batch sizes add up to the workers' number times that of the job.
+    const int64_t sum = std::accumulate(batches.begin(), batches.end(), int64_t{0});
+    batches.back() += (size - sum % size) % size;
+    const int64_t batch = (sum + size - 1) / size;
+    const int64_t total = size + static_cast<int64_t>(rng.Below(round % 2 == 0 ? 40 : 100000));
+    const int64_t steps = StepsPerEpoch(total, static_cast<int>(size), batch);
+    int64_t next = 0;
+    for (Rank rank = 0; rank < size; ++rank) {
+      const ShardRange shard = ProportionalShard(total, batches, rank);
+      ASSERT_EQ(shard.first, next);
+      ASSERT_GE(shard.count, 1);
+      ASSERT_LE(shard.count, steps * batches[static_cast<size_t>(rank)]);
+      next += shard.count;
+    }
+    ASSERT_EQ(next, total);
+  }
+}
+
 TEST(Shards, OneThousandAndThreeSamplesOverFourWorkers) {
   EXPECT_EQ(InitialShard(1003, 4, 0).count, 251);
   EXPECT_EQ(InitialShard(1003, 4, 3).count, 250);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "gtest/gtest.h"
 #include "kernels/device.h"
@@ -59,8 +60,10 @@ namespace {
 // oneDNN wraps the arguments of each call in a small map.
 constexpr size_t kBytesPerStep = 64 << 10;
 
-class AllocationTest : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Devices, AllocationTest, testing::Values("reference", "onednn"));
+class AllocationTest : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(DevicesAndModels, AllocationTest,
+                         testing::Combine(testing::Values("reference", "onednn"),
+                                          testing::Values("lenet", "lenet-bn")));
 
 int64_t PageFaults() {
   rusage usage;
@@ -70,11 +73,12 @@ int64_t PageFaults() {
 
 TEST_P(AllocationTest, SteadyStepsAllocateNothingOfConsequenceAndTouchNoNewPage) {
   if (!GG_COUNTS_ALLOCATIONS) GTEST_SKIP() << "counted in builds without sanitizers only";
-  auto device = MakeDevice(GetParam(), {});
+  auto device = MakeDevice(std::get<0>(GetParam()), {});
   if (absl::IsUnavailable(device.status())) GTEST_SKIP() << device.status();
   ASSERT_TRUE(device.ok()) << device.status();
   auto stream = (*device)->MakeStream().value();
   NetworkOptions options;
+  options.model.name = std::get<1>(GetParam());
   options.input = {1, 28, 28};
   options.batch_size = 16;
   auto net = MakeNetwork(**device, options).value();

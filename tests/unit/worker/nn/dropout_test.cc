@@ -56,7 +56,7 @@ TEST_F(DropoutTest, GradientPassesWhereTheValueDid) {
   auto layer = Bound(0.5, 1, 0);
   const auto mask = Mask(*layer, 0);
   std::vector<float> d(kValues, 3.0f);
-  ASSERT_TRUE(layer->BackwardData(*stream_, {}, mask, d, absl::MakeSpan(d)).ok());
+  ASSERT_TRUE(layer->BackwardData(*stream_, {}, {}, mask, d, absl::MakeSpan(d)).ok());
   for (int64_t i = 0; i < kValues; ++i) ASSERT_EQ(d[i], 3.0f * mask[i]);
 }
 

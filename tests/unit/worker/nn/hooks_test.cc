@@ -71,7 +71,7 @@ TEST_F(HooksTest, GradientOfABlockIsCompleteWhenItIsReady) {
 }
 
 TEST_F(HooksTest, UpdatingABlockWhenItIsReadyDoesNotChangeEarlierGradients) {
-  for (const char* model : {"mlp", "lenet"}) {
+  for (const char* model : {"mlp", "lenet", "lenet-bn"}) {
     SCOPED_TRACE(model);
     NetworkOptions options = SmallMlp();
     options.model.name = model;

@@ -39,6 +39,39 @@ TEST_F(ModelsTest, LeNetIsCaffes) {
   EXPECT_EQ(net->arena().block(2).tensors[0].name, "conv2.weight");
 }
 
+TEST_F(ModelsTest, LeNetBnKeepsTheBlocksOfLeNet) {
+  auto net = Make(Options("lenet-bn", {1, 28, 28}));
+  ParamArena& arena = net->arena();
+  EXPECT_EQ(arena.parameter_count(), 431080u - 20 - 50 - 500 + 2 * (20 + 50 + 500));
+  EXPECT_EQ(arena.buffers().size(), 2u * (20 + 50 + 500));
+  std::vector<std::string> blocks, tensors;
+  for (int b = 0; b < arena.block_count(); ++b) {
+    blocks.push_back(arena.block(b).name);
+    for (const TensorInfo& t : arena.block(b).tensors) tensors.push_back(t.name);
+  }
+  EXPECT_THAT(blocks, ElementsAre("fc2", "fc1", "conv2", "conv1"));
+  EXPECT_THAT(tensors, ElementsAre("fc2.weight", "fc2.bias", "bn3.gamma", "bn3.beta", "fc1.weight",
+                                   "bn2.gamma", "bn2.beta", "conv2.weight", "bn1.gamma", "bn1.beta",
+                                   "conv1.weight"));
+}
+
+TEST_F(ModelsTest, BatchNormStartsAsTheIdentity) {
+  auto net = Make(Options("lenet-bn", {1, 28, 28}));
+  ParamArena& arena = net->arena();
+  const auto& tensors = arena.block(1).tensors;  // bn3 and fc1
+  for (const float gamma : arena.weights(tensors[0])) EXPECT_EQ(gamma, 1.0f);
+  for (const float beta : arena.weights(tensors[1])) EXPECT_EQ(beta, 0.0f);
+  const Flat bn3 = arena.buffers().subspan(2 * (20 + 50));
+  for (const float mean : bn3.subspan(0, 500)) EXPECT_EQ(mean, 0.0f);
+  for (const float variance : bn3.subspan(500)) EXPECT_EQ(variance, 1.0f);
+}
+
+TEST_F(ModelsTest, BatchNormRefusesABatchWithoutVariance) {
+  auto options = Options("lenet-bn", {1, 28, 28});
+  options.batch_size = 1;
+  ExpectRefused(options, "bn3: batch normalisation of one value per channel");
+}
+
 TEST_F(ModelsTest, CifarNetIsCaffesQuick) {
   EXPECT_EQ(Make(Options("cifarnet", {3, 32, 32}))->arena().parameter_count(), 145578u);
 }
@@ -90,14 +123,15 @@ TEST_F(ModelsTest, TooSmallImagesNameTheLayerAndTheSizes) {
 
 TEST_F(ModelsTest, SmallestPossibleImagesWork) {
   Make(Options("lenet", {1, 16, 16}));
+  Make(Options("lenet-bn", {1, 16, 16}));
   Make(Options("cifarnet", {3, 12, 12}));
   Make(Options("mlp", {1, 1, 1}));
 }
 
 TEST_F(ModelsTest, UnknownModelListsTheKnownOnes) {
   ExpectRefused(Options("resnet", {3, 32, 32}),
-                "unknown model 'resnet': known are lenet, cifarnet, mlp");
-  EXPECT_THAT(ModelNames(), ElementsAre("lenet", "cifarnet", "mlp"));
+                "unknown model 'resnet': known are lenet, lenet-bn, cifarnet, mlp");
+  EXPECT_THAT(ModelNames(), ElementsAre("lenet", "lenet-bn", "cifarnet", "mlp"));
 }
 
 TEST_F(ModelsTest, ImpossibleOptionsAreRefused) {

@@ -77,12 +77,14 @@ Data Load(const JobSpec& spec) {
   return {*train, *test};
 }
 
-std::unique_ptr<Network> Build(Device& device, const JobSpec& spec, Rank rank) {
+// `batches` as TrainerContext::batches.
+std::unique_ptr<Network> Build(Device& device, const JobSpec& spec, Rank rank,
+                               const std::vector<int64_t>& batches = {}) {
   NetworkOptions options;
   options.model = spec.model;
   options.input = {spec.data.shape[0], spec.data.shape[1], spec.data.shape[2]};
   options.classes = spec.data.classes;
-  options.batch_size = spec.train.batch_size;
+  options.batch_size = batches.empty() ? spec.train.batch_size : batches[static_cast<size_t>(rank)];
   options.seed = spec.train.seed;
   options.rank = rank;
   auto network = MakeNetwork(device, options);
@@ -91,16 +93,17 @@ std::unique_ptr<Network> Build(Device& device, const JobSpec& spec, Rank rank) {
 }
 
 void RunOne(const JobSpec& spec, const Data& data, Rank rank, int size, PeerGroup* group,
-            WorkerRun& run) {
+            WorkerRun& run, const std::vector<int64_t>& batches = {}) {
   auto device = MakeDevice("reference", {});
   ASSERT_TRUE(device.ok()) << device.status();
   run.device = *std::move(device);
-  auto network = Build(*run.device, spec, rank);
+  auto network = Build(*run.device, spec, rank, batches);
   TrainerContext context;
   context.spec = spec;
   context.size = size;
   context.rank = rank;
   context.device = run.device.get();
+  context.batches = batches;
   context.network = network.get();
   context.group = group;
   context.train = data.train;
@@ -119,7 +122,8 @@ void RunOne(const JobSpec& spec, const Data& data, Rank rank, int size, PeerGrou
   run.weights.assign(weights.begin(), weights.end());
 }
 
-std::vector<WorkerRun> RunJob(const JobSpec& spec, int size) {
+std::vector<WorkerRun> RunJob(const JobSpec& spec, int size,
+                              const std::vector<int64_t>& batches = {}) {
   std::vector<WorkerRun> runs(static_cast<size_t>(size));
   const Data data = Load(spec);
   auto wire = MakeInprocNetwork();
@@ -140,7 +144,7 @@ std::vector<WorkerRun> RunJob(const JobSpec& spec, int size) {
   for (Rank r = 0; r < size; ++r) {
     threads.emplace_back([&, r] {
       RunOne(spec, data, r, size, groups[static_cast<size_t>(r)].get(),
-             runs[static_cast<size_t>(r)]);
+             runs[static_cast<size_t>(r)], batches);
     });
   }
   for (auto& thread : threads) thread.join();
@@ -253,6 +257,33 @@ TEST(Trainer, StepLimitEndsInsideAnEpoch) {
     ASSERT_EQ(run.recorder.epochs.size(), 1u);
     EXPECT_EQ(run.recorder.epochs[0].epoch, 1u);
   }
+}
+
+TEST(Trainer, UnequalBatchesEndTheirEpochsTogetherAndInOneModel) {
+  JobSpec spec = SmallJob();
+  spec.exchange.algorithm = "cocod";
+  spec.data.exchange = "none";
+  const std::vector<int64_t> batches = {30, 2, 16};
+  const auto runs = RunJob(spec, 3, batches);
+  const uint64_t steps = 3 * 6;  // 256 samples in steps of 48
+  for (size_t r = 0; r < 3; ++r) {
+    const WorkerRun& run = runs[r];
+    EXPECT_EQ(run.result.steps, steps);
+    EXPECT_EQ(run.result.epochs, 3);
+    EXPECT_EQ(run.result.samples, steps * static_cast<uint64_t>(batches[r]));
+    EXPECT_EQ(run.result.model_checksum, runs[0].result.model_checksum);
+    EXPECT_LT(run.recorder.epochs[2].train_loss, run.recorder.epochs[0].train_loss);
+  }
+  // The final model is nearest to the replica that has seen the most.
+  EXPECT_LT(runs[0].result.squared_distance, runs[1].result.squared_distance);
+  EXPECT_LT(runs[0].result.squared_distance, runs[2].result.squared_distance);
+}
+
+TEST(Trainer, EqualBatchesAreTheDefaultBitForBit) {
+  JobSpec spec = SmallJob();
+  spec.exchange.algorithm = "cocod";
+  spec.data.exchange = "none";
+  EXPECT_EQ(RunJob(spec, 3, {16, 16, 16})[1].weights, RunJob(spec, 3)[1].weights);
 }
 
 TEST(Trainer, MoreWorkersThanABatchPerShardStillFinish) {
