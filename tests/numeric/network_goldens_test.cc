@@ -22,8 +22,8 @@ constexpr double kRate = 0.05;
 
 class NetworkGoldensTest : public NumericTest {
  protected:
-  void ExpectThreeSteps(NetworkOptions options) {
-    const Golden golden(options.model.name);
+  void ExpectThreeSteps(NetworkOptions options, bool nesterov = false) {
+    const Golden golden(options.model.name + (nesterov ? "_nesterov" : ""));
     auto made = MakeNetwork(*device_, options);
     ASSERT_TRUE(made.ok()) << made.status();
     Network& net = **made;
@@ -34,8 +34,9 @@ class NetworkGoldensTest : public NumericTest {
       // As the script does: the bound in double, rounded once.
       Fill(t.name, bias ? 0.1f : static_cast<float>(std::sqrt(3.0 / fan_in)), arena.weights(t));
     });
-    auto sgd = MakeOptimizer({.name = "sgd", .momentum = 0.9, .weight_decay = 0.01}, *device_,
-                             *stream_, arena);
+    auto sgd =
+        MakeOptimizer({.name = "sgd", .momentum = 0.9, .weight_decay = 0.01, .nesterov = nesterov},
+                      *device_, *stream_, arena);
     ASSERT_TRUE(sgd.ok()) << sgd.status();
     const auto x = Filled("x", static_cast<size_t>(options.batch_size * options.input.floats()));
     std::vector<int32_t> labels;
@@ -85,6 +86,7 @@ TEST_P(NetworkGoldensTest, Mlp) {
   NetworkOptions options = Options("mlp", {1, 8, 8}, 8);
   options.model.hidden = {32, 16};
   ExpectThreeSteps(options);
+  ExpectThreeSteps(options, /*nesterov=*/true);
 }
 
 }  // namespace
