@@ -14,11 +14,6 @@
 // weights*: weights or weights-momentum. unit complete: its last GradientReady. (d): as half the
 // difference to what was sent in the same exchange, which keeps the whole of the local update.
 //
-// Rounds: exchanges are numbered by rounds, and so are the schedule and the tags. A round is the
-// step plus what this worker has left out: one that was away goes on with the round of those it
-// meets (round_notes.h), because a partner that has passed a round sends nothing of it any more.
-// Rounds only grow; without faults they are the steps.
-//
 // Thread-safety: as ExchangeStrategy.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
@@ -28,10 +23,8 @@
 
 #include "core/schedule/schedule.h"
 #include "worker/exchange/exchange.h"
-#include "worker/exchange/inflight.h"
-#include "worker/exchange/partner_watch.h"
+#include "worker/exchange/partner_exchange.h"
 #include "worker/exchange/replica_average.h"
-#include "worker/exchange/round_notes.h"
 #include "worker/exchange/rule.h"
 #include "worker/exchange/units.h"
 
@@ -53,16 +46,6 @@ class GossipGrad final : public ExchangeStrategy {
   void Abort(absl::Status why) override;
 
  private:
-  // One unit's exchange with the partners of one step, from Share to Collect.
-  struct Exchange {
-    bool open = false;
-    bool snapshot = false;  // our own part lies in the send buffer
-    uint64_t step = 0;
-    uint64_t round = 0;
-    Partners partners;
-    absl::Time begun;
-  };
-
   GossipGrad(ExchangeContext context, ExchangeRule rule, std::unique_ptr<PartnerSchedule> schedule);
 
   int unit_count() const { return static_cast<int>(plan_.units.size()); }
@@ -72,44 +55,30 @@ class GossipGrad final : public ExchangeStrategy {
   Flat Live(int unit, size_t part) const;
   Flat Slice(Flat message, int unit, size_t part) const;
 
-  // Answers who asks where we are; the round of this step.
-  void FindRound(uint64_t step);
-  // Posts the receive of this step where the buffer is free.
-  void Expect(int unit);
   // Snapshots the unit and sends it to this step's partner.
   absl::Status Share(int unit);
   // Waits for the partner's part of `exchange`, mixes it or goes on without it. An error is local
   // or an abort.
-  absl::Status Collect(int unit, const Exchange& exchange);
-  absl::Status Mix(int unit, const Exchange& exchange);
+  absl::Status Collect(int unit, const UnitExchange& exchange);
+  absl::Status Mix(int unit, const UnitExchange& exchange, Flat received);
   // Collects what the unit has open; with gradients, the deferred updates follow.
   absl::Status Close(int unit);
   // All units, so that the weights are this replica's model.
   absl::Status CloseModel();
   absl::Status UpdateBlocks(int unit, uint64_t step);
   absl::Status ShareDelayedGradient(int unit);
-  void NoteFailedSends();
-  ExchangeStats TakeStats();
 
   ExchangeContext context_;
   const ExchangeRule rule_;
   const std::unique_ptr<PartnerSchedule> schedule_;
   const UnitPlan plan_;
-  std::shared_ptr<Inflight> inflight_;
-  std::shared_ptr<RoundNotes> notes_;
-  PartnerWatch watch_;
+  std::unique_ptr<PartnerExchange> link_;
   ReplicaAverage average_;
 
   uint64_t step_ = 0;
-  uint64_t left_out_ = 0;  // rounds
-  uint64_t round_ = 0;     // step_ + left_out_
   uint64_t steps_done_ = 0;
   Partners partners_;
-  std::vector<int> ready_;           // blocks of each unit whose gradient is ready in this step
-  std::vector<Exchange> exchanges_;  // the latest of each unit
-  ExchangeStats stats_;              // since the last EndStep or Settle
-  double squared_distance_ = 0;
-  int distances_ = 0;  // units in squared_distance_
+  std::vector<int> ready_;  // blocks of each unit whose gradient is ready in this step
 };
 
 }  // namespace gg
