@@ -75,7 +75,11 @@ absl::StatusOr<Flat> PushMethod::Outgoing(Rank to) {
 }
 
 void PushMethod::Push(Rank to, uint64_t kind, uint64_t number, double weight, size_t floats) {
-  mailbox_->Push(to, {.kind = kind, .step = step_, .number = number, .weight = weight}, floats);
+  Push(to, {.kind = kind, .step = step_, .number = number, .weight = weight}, floats);
+}
+
+void PushMethod::Push(Rank to, const PushNote& note, size_t floats) {
+  mailbox_->Push(to, note, floats);
   ++peers_[to].sent;
   ++stats_.messages_sent;
   stats_.bytes_sent += floats * sizeof(float);
@@ -102,8 +106,9 @@ absl::Status PushMethod::Attend() {
   NoteFailures();
   absl::Status status;
   for (const Mailbox::Arrival& arrival : mailbox_->Take()) {
-    if (status.ok()) status = Hear(arrival);
-    mailbox_->Release(arrival);
+    const bool heard = status.ok();
+    if (heard) status = Hear(arrival);
+    if (!heard || !Keeps()) mailbox_->Release(arrival);
   }
   return status;
 }
@@ -138,7 +143,7 @@ absl::Status PushMethod::Hear(const Mailbox::Arrival& arrival) {
 }
 
 void PushMethod::NoteFailures() {
-  for (const Mailbox::Failure& failure : mailbox_->TakeFailures()) {
+  for (Mailbox::Failure& failure : mailbox_->TakeFailures()) {
     if (failure.floats > 0) {
       --peers_[failure.to].sent;
       watch_.SendFailed(failure.to, failure.note.step, failure.status);

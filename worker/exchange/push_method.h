@@ -48,8 +48,10 @@ class PushMethod : public ExchangeStrategy {
 
   // What came: a body, or a note alone, of a kind of the method. It may be damaged or senseless.
   virtual absl::Status OnArrival(const Mailbox::Arrival& arrival) = 0;
-  // A push with a body has failed; it is counted.
-  virtual void OnFailure(const Mailbox::Failure& failure) = 0;
+  // Asked after each arrival: whether OnArrival has kept it, to release it later.
+  virtual bool Keeps() { return false; }
+  // A push with a body has failed; it is counted. The body may be taken.
+  virtual void OnFailure(Mailbox::Failure& failure) = 0;
   virtual absl::Status AfterStep() = 0;
   // Whether this worker still waits for an answer; gives up those that are too late.
   virtual bool AnythingOpen() { return false; }
@@ -63,6 +65,7 @@ class PushMethod : public ExchangeStrategy {
   // Memory for a body; empty: the peer holds too many, and that is counted.
   absl::StatusOr<Flat> Outgoing(Rank to);
   void Push(Rank to, uint64_t kind, uint64_t number, double weight, size_t floats);
+  void Push(Rank to, const PushNote& note, size_t floats);
   void Tell(Rank to, uint64_t kind, uint64_t number);
   // True every few exchanges, when the distance to the partner is to be measured.
   bool DistanceDue() { return exchanges_++ % kDistanceEvery == 0; }
@@ -70,6 +73,9 @@ class PushMethod : public ExchangeStrategy {
   // Age of a message of the sender's `step`, in steps; 0 for one from ahead of us.
   uint64_t Age(uint64_t step) const { return step_ > step ? step_ - step : 0; }
   void ReportMixed(const Mailbox::Arrival& arrival, absl::Time begun);
+  // Hears what has come: OnArrival, OnFailure.
+  absl::Status Attend();
+  Mailbox& mailbox() { return *mailbox_; }
   bool aborted() { return !mailbox_->aborted().ok(); }
 
   ExchangeContext context_;
@@ -91,7 +97,6 @@ class PushMethod : public ExchangeStrategy {
     absl::Time done_since, heard;
   };
 
-  absl::Status Attend();
   absl::Status Hear(const Mailbox::Arrival& arrival);
   void NoteFailures();
   // Until nothing is under way any more; `patience`: with a silent worker.
