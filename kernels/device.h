@@ -151,6 +151,7 @@ struct SgdParams {
   float learning_rate;
   float momentum;
   float weight_decay;
+  bool nesterov = false;
 };
 
 class Device {
@@ -170,7 +171,9 @@ class Device {
                                      Flat y) = 0;  // y += a (x - s)
   // Squared Euclidean norms, accumulated in double: out = sum (x_i - y_i)^2. Waits for the result.
   virtual absl::StatusOr<double> SquaredDistance(Stream&, ConstFlat x, ConstFlat y) = 0;
-  // Caffe's convention: v = momentum v + rate (g + decay w); w = w - v.
+  // Caffe's convention, where the rate is part of v:
+  //   d = rate (g + decay w); v = momentum v + d; w = w - v, or with nesterov w = w - (momentum v + d) with the new v.
+  // While the rate is constant that is PyTorch's nesterov, whose buffer is v / rate.
   virtual absl::Status SgdMomentum(Stream&, const SgdParams&, ConstFlat g, Flat v, Flat w) = 0;
 
   // Element-wise layers.

@@ -304,7 +304,9 @@ class Checker {
       return;
     }
     CheckProportionalBatches();
-    if (spec_.exchange.algorithm != "gossip-grad") return;  // the others have no partners
+    CheckReduceScatter();
+    const std::string& algorithm = spec_.exchange.algorithm;
+    if (algorithm != "gossip-grad" && algorithm != "sgp") return;  // who ask no schedule
     if (spec_.exchange.schedule != "hypercube") return;
     for (int64_t size = workers.min; size <= workers.max; ++size) {
       if ((size & (size - 1)) == 0) continue;
@@ -328,6 +330,25 @@ class Checker {
     if (spec_.data.exchange != "none") {
       Add(kPath, "workers of unequal batches cannot pass their samples on",
           "set spec.data.exchange to none");
+    }
+  }
+
+  // Recursive doubling has no reduce-scatter, halving and doubling has one for powers of two.
+  void CheckReduceScatter() {
+    if (spec_.exchange.algorithm != "reduce-scatter") return;
+    const std::string& collective = spec_.exchange.collective;
+    const auto refuse = [&](std::string why) {
+      Add("spec.exchange.collective", std::move(why), "use auto or ring");
+    };
+    if (collective == "recursive-doubling")
+      refuse("recursive-doubling cannot serve reduce-scatter");
+    if (collective != "halving-doubling") return;
+    for (int64_t size = spec_.workers.min; size <= spec_.workers.max; ++size) {
+      if ((size & (size - 1)) == 0) continue;
+      return refuse(
+          absl::StrCat("halving-doubling serves reduce-scatter for powers of two of workers only, "
+                       "but the job may start with ",
+                       size));
     }
   }
 
@@ -371,6 +392,11 @@ std::vector<FieldError> Warnings(const JobSpec& spec) {
   if (gossips && spec.exchange.payload == "weights-momentum" && spec.optimizer.momentum == 0) {
     out.push_back({"spec.exchange.payload", "with momentum 0 the momentum sent is all zeros",
                    "use weights: half the bytes, the same result"});
+  }
+  if (spec.optimizer.nesterov && spec.optimizer.momentum == 0) {
+    out.push_back({"spec.optimizer.nesterov",
+                   "with momentum 0 there is nothing to look ahead along",
+                   "set spec.optimizer.momentum (for example 0.9), or leave nesterov out"});
   }
   if (spec.workers.max > 1 && !spec.exchange.final_average && spec.exchange.algorithm == "none") {
     out.push_back(

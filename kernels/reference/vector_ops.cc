@@ -47,6 +47,15 @@ void SgdMomentum(size_t n, const SgdParams& params, const float* g, float* v, fl
   const float rate = params.learning_rate;
   const float momentum = params.momentum;
   const float decay = params.weight_decay;
+  if (params.nesterov) {
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) {
+      const float step = rate * (g[i] + decay * w[i]);
+      v[i] = momentum * v[i] + step;
+      w[i] -= momentum * v[i] + step;
+    }
+    return;
+  }
 #pragma omp simd
   for (size_t i = 0; i < n; ++i) {
     v[i] = momentum * v[i] + rate * (g[i] + decay * w[i]);

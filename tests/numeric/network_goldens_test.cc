@@ -32,8 +32,9 @@ class NetworkGoldensTest : public NumericTest {
 
   // `normalised`: name and channels of the batch normalisations, in forward order.
   void ExpectThreeSteps(NetworkOptions options,
-                        const std::vector<std::pair<std::string, size_t>>& normalised = {}) {
-    const Golden golden(options.model.name);
+                        const std::vector<std::pair<std::string, size_t>>& normalised = {},
+                        bool nesterov = false) {
+    const Golden golden(options.model.name + (nesterov ? "_nesterov" : ""));
     auto made = MakeNetwork(*device_, options);
     ASSERT_TRUE(made.ok()) << made.status();
     Network& net = **made;
@@ -47,8 +48,9 @@ class NetworkGoldensTest : public NumericTest {
     ASSERT_TRUE(buffers.empty()) << "buffers that nobody compares";
     ForEachTensor(arena, [&](const TensorInfo& t) { FillParameter(t, arena.weights(t)); });
     for (const Statistics& s : running) FillRunning(s.name, s.mean, s.variance);
-    auto sgd = MakeOptimizer({.name = "sgd", .momentum = 0.9, .weight_decay = 0.01}, *device_,
-                             *stream_, arena);
+    auto sgd =
+        MakeOptimizer({.name = "sgd", .momentum = 0.9, .weight_decay = 0.01, .nesterov = nesterov},
+                      *device_, *stream_, arena);
     ASSERT_TRUE(sgd.ok()) << sgd.status();
     const auto x = Filled("x", static_cast<size_t>(options.batch_size * options.input.floats()));
     std::vector<int32_t> labels;
@@ -137,6 +139,7 @@ TEST_P(NetworkGoldensTest, Mlp) {
   NetworkOptions options = Options("mlp", {1, 8, 8}, 8);
   options.model.hidden = {32, 16};
   ExpectThreeSteps(options);
+  ExpectThreeSteps(options, {}, /*nesterov=*/true);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Stretch {
   }
 };
 
-// (workers, overlap)
+// (workers, overlap of gossip-grad, or another method)
 class Frozen : public testing::TestWithParam<std::tuple<int, const char*>> {
  protected:
   SimScenario Make(absl::Duration deadline, absl::Duration length) const {
@@ -37,7 +37,13 @@ class Frozen : public testing::TestWithParam<std::tuple<int, const char*>> {
     scenario.steps = static_cast<uint64_t>(length / kStep);
     scenario.average = false;
     scenario.spec.payload = "weights-momentum";
-    scenario.spec.overlap = std::get<1>(GetParam());
+    const std::string what = std::get<1>(GetParam());
+    if (what == "d-psgd") {
+      scenario.spec.algorithm = what;
+      scenario.spec.payload = "weights";
+    } else {
+      scenario.spec.overlap = what;
+    }
     scenario.spec.bucket_bytes = 1 << 20;  // one unit
     scenario.spec.deadline_seconds = absl::ToDoubleSeconds(deadline);
     scenario.network.max_delay = absl::Milliseconds(2);
@@ -121,7 +127,7 @@ TEST_P(Frozen, AgainAndAgainTheOthersMeetEachOtherAndAfterwardsAllDo) {
 
 INSTANTIATE_TEST_SUITE_P(Clusters, Frozen,
                          testing::Combine(testing::Values(3, 4, 5),
-                                          testing::Values("none", "layerwise", "step")));
+                                          testing::Values("none", "layerwise", "step", "d-psgd")));
 
 }  // namespace
 }  // namespace gg

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The synchronous methods in a whole simulated cluster: messages late and in disorder, a slow worker,
 // a lost one.
+#include <functional>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/support/sim_cluster.h"
+#include "worker/exchange/averager.h"
 
 namespace gg {
 namespace {
@@ -89,13 +93,115 @@ TEST_P(SimMethods, TheSameTranscriptTwice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SimMethods,
-                         testing::Values("allreduce", "allreduce-layerwise", "periodic-average",
-                                         "local-sgd", "cocod"),
+                         testing::Values("allreduce", "allreduce-layerwise", "reduce-scatter",
+                                         "periodic-average", "local-sgd", "cocod"),
                          [](const auto& method) {
                            std::string name = method.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
                            return name;
                          });
+
+SimScenario OfReduceScatter(int size) {
+  SimScenario scenario;
+  scenario.size = size;
+  scenario.steps = 3;
+  scenario.average = false;
+  scenario.spec.algorithm = "reduce-scatter";
+  scenario.spec.bucket_bytes = 0;  // each of the four blocks on its own
+  return scenario;
+}
+
+TEST(ReduceScatter, GathersTheFirstLayerFirst) {
+  SimCluster cluster(OfReduceScatter(3));
+  std::vector<uint64_t> order;  // of the lanes, as rank 0 begins them
+  cluster.network().fate = [&](Rank from, Rank, const Tag& tag) {
+    const uint64_t lane = tag.step % kCollectivesPerStep;
+    if (from == 0 && tag.block == 0) order.push_back(lane);
+    return SimFate();
+  };
+  ASSERT_TRUE(cluster.Run().ok());
+  // The last layer's gradients are there first, the first layer's weights are needed first.
+  const std::vector<uint64_t> step = {0, 1, 2, 3, 7, 6, 5, 4};
+  std::vector<uint64_t> expected;
+  for (int i = 0; i < 3; ++i) expected.insert(expected.end(), step.begin(), step.end());
+  EXPECT_EQ(order, expected);
+}
+
+TEST(ReduceScatter, EachStripOfTheMomentumLiesWithOneWorkerUntilTheEnd) {
+  for (const int size : {2, 3, 8, 40}) {  // 40: some strips are empty
+    SimCluster cluster(OfReduceScatter(size));
+    ASSERT_TRUE(cluster.Run().ok());
+    const std::vector<size_t> offsets = cluster.worker(0).ParameterOffsets();
+    std::vector<std::vector<float>> strips;
+    for (Rank r = 0; r < size; ++r) strips.push_back(cluster.worker(r).Momentum());
+    std::vector<std::function<void()>> bodies;
+    for (Rank r = 0; r < size; ++r) {
+      bodies.push_back([&, r] {
+        const absl::Time deadline = cluster.clock().Now() + absl::Seconds(5);
+        const auto distance = cluster.worker(r).exchange().AverageReplicas(deadline);
+        ASSERT_TRUE(distance.ok()) << distance.status();
+        EXPECT_EQ(*distance, 0);
+        const auto again = cluster.worker(r).exchange().AverageReplicas(deadline);
+        ASSERT_TRUE(again.ok()) << again.status();
+      });
+    }
+    ASSERT_TRUE(cluster.clock().Run(std::move(bodies)).ok());
+    for (const size_t i : offsets) {
+      int owners = 0;
+      for (Rank r = 0; r < size; ++r) {
+        if (strips[r][i] == 0) continue;
+        ++owners;
+        EXPECT_EQ(strips[r][i], cluster.worker(0).Momentum()[i]);
+      }
+      EXPECT_EQ(owners, 1) << "parameter " << i;
+    }
+    for (Rank r = 0; r < size; ++r) {
+      EXPECT_EQ(cluster.worker(r).Momentum(), cluster.worker(0).Momentum());
+      EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+    }
+  }
+}
+
+TEST(ReduceScatter, AveragesTheBuffersAtTheEnd) {
+  SimScenario scenario = OfReduceScatter(4);
+  scenario.model.buffer_floats = 3;
+  scenario.average = true;
+  SimCluster cluster(scenario);
+  for (Rank r = 0; r < 4; ++r) {
+    for (float& value : cluster.worker(r).arena().buffers()) value = static_cast<float>(r);
+  }
+  ASSERT_TRUE(cluster.Run().ok());
+  for (Rank r = 0; r < 4; ++r) {
+    ASSERT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
+    for (const float value : cluster.worker(r).arena().buffers()) EXPECT_EQ(value, 1.5f);
+  }
+}
+
+TEST(ReduceScatter, WhoIsMissingAtTheEndIsNamedAndTheWeightsStay) {
+  SimCluster cluster(OfReduceScatter(3));
+  ASSERT_TRUE(cluster.Run().ok());
+  const std::vector<float> weights = cluster.worker(0).Weights();
+  cluster.network().Kill(2);
+  std::vector<std::function<void()>> bodies;
+  for (Rank r = 0; r < 2; ++r) {
+    bodies.push_back([&, r] {
+      const auto distance =
+          cluster.worker(r).exchange().AverageReplicas(cluster.clock().Now() + absl::Seconds(5));
+      ASSERT_FALSE(distance.ok());
+      EXPECT_NE(distance.status().message().find("worker-"), absl::string_view::npos)
+          << distance.status();
+    });
+  }
+  ASSERT_TRUE(cluster.clock().Run(std::move(bodies)).ok());
+  EXPECT_EQ(cluster.worker(0).Weights(), weights);
+}
+
+TEST(ReduceScatter, AValueThatIsNotFiniteEndsTheJobAndSaysSo) {
+  SimCluster cluster(OfReduceScatter(3));
+  cluster.worker(1).arena().weights()[0] = std::numeric_limits<float>::infinity();
+  ASSERT_TRUE(cluster.Run().ok());
+  EXPECT_NE(cluster.transcript().find("is not finite"), std::string::npos) << cluster.transcript();
+}
 
 }  // namespace
 }  // namespace gg

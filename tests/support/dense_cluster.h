@@ -43,8 +43,9 @@ class DenseCluster {
   void Update(const Vectors& g, uint64_t step) {
     for (Rank r = 0; r < size(); ++r) {
       for (size_t k = 0; k < offsets_.size(); ++k) {
-        v[r][k] = model_.momentum * v[r][k] + model_.Rate(step) * g[r][k];
-        w[r][k] -= v[r][k];
+        const double d = model_.Rate(step) * g[r][k];
+        v[r][k] = model_.momentum * v[r][k] + d;
+        w[r][k] -= model_.nesterov ? model_.momentum * v[r][k] + d : v[r][k];
       }
     }
   }

@@ -106,10 +106,10 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
   context.weight = model.Weight(rank, size);
   context.transport = "sim";
   context.update = [this](BlockIndex b, uint64_t step) {
-    const SgdParams sgd = {static_cast<float>(model_.Rate(step)),
-                           static_cast<float>(model_.momentum), 0.0f};
-    return device_->SgdMomentum(*stream_, sgd, arena_->gradients(b), arena_->momentum(b),
-                                arena_->weights(b));
+    return Update(arena_->block(b).offset, arena_->block(b).count, step);
+  };
+  context.update_range = [this](size_t offset, size_t count, uint64_t step) {
+    return Update(offset, count, step);
   };
   context.on_incident = [this](const PartnerIncident& incident) { incidents_.push_back(incident); };
   auto exchange = MakeExchange(std::move(context));
@@ -117,6 +117,16 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
 }
 
 SimWorker::~SimWorker() = default;
+
+absl::Status SimWorker::Update(size_t offset, size_t count, uint64_t step) {
+  const SgdParams sgd{.learning_rate = static_cast<float>(model_.Rate(step)),
+                      .momentum = static_cast<float>(model_.momentum),
+                      .weight_decay = 0,
+                      .nesterov = model_.nesterov};
+  return device_->SgdMomentum(*stream_, sgd, arena_->gradients().subspan(offset, count),
+                              arena_->momentum().subspan(offset, count),
+                              arena_->weights().subspan(offset, count));
+}
 
 absl::StatusOr<ExchangeStats> SimWorker::Step(uint64_t step) {
   GG_RETURN_IF_ERROR(exchange_->BeginStep(step));

@@ -44,6 +44,7 @@ struct SimModel {
   std::vector<int64_t> blocks = {5, 40, 3, 17};
   size_t buffer_floats = 0;
   double momentum = 0.5;
+  bool nesterov = false;
   uint64_t seed = 1;
   // Gradient of element i of `rank` at `step` is curvature (w - Target()) + Noise().
   double curvature = 0.5;
@@ -84,6 +85,8 @@ class SimWorker {
   std::vector<size_t> ParameterOffsets() const;
 
  private:
+  absl::Status Update(size_t offset, size_t count, uint64_t step);
+
   const SimModel model_;
   const Rank rank_;
   std::unique_ptr<Device> device_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/averager.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,26 +26,28 @@ CollectiveAlgorithm AlgorithmOf(const std::string& name, CollectiveOp op, int si
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Averager>> Averager::Create(const ExchangeContext& context,
-                                                           const std::vector<AverageLane>& lanes,
-                                                           bool exact) {
+                                                           const std::vector<AverageLane>& lanes) {
   if (lanes.size() > kFirstReplicaAverage) {
     return absl::InvalidArgumentError(
         absl::StrCat("exchange: ", lanes.size(), " units, at most ", kFirstReplicaAverage,
                      " can be averaged apart: raise spec.exchange.bucket_bytes"));
   }
-  WireFormat format;
-  if (!exact) {
-    GG_ASSIGN_OR_RETURN(format, ParseEncoding(context.spec, context.seed));
-  }
+  GG_ASSIGN_OR_RETURN(const WireFormat encoded, ParseEncoding(context.spec, context.seed));
+  const bool all_exact =
+      std::all_of(lanes.begin(), lanes.end(), [](const AverageLane& lane) { return lane.exact; });
+  const size_t grain = all_exact ? 1 : BlockValues(encoded.encoding);
+  const auto link = FloatLink::Create(*context.group, encoded);
+  const auto exact_link = FloatLink::Create(*context.group, {});
   std::unique_ptr<Averager> averager(new Averager(context));
-  averager->link_ = FloatLink::Create(*context.group, format);
   for (const AverageLane& wanted : lanes) {
     Lane& lane = averager->lanes_.emplace_back();
+    lane.link = wanted.exact ? exact_link : link;
+    const WireFormat& format = lane.link->format();
     const CollectiveAlgorithm algorithm = AlgorithmOf(
         context.spec.collective, wanted.op, context.size, WireBytes(format, wanted.floats));
-    GG_ASSIGN_OR_RETURN(
-        lane.program, CompileCollective(wanted.op, algorithm, context.size, context.rank,
-                                        wanted.floats, kPieceFloats, BlockValues(format.encoding)));
+    GG_ASSIGN_OR_RETURN(lane.program,
+                        CompileCollective(wanted.op, algorithm, context.size, context.rank,
+                                          wanted.floats, kPieceFloats, grain));
     for (const CollectivePiece& piece : lane.program->pieces) {
       const bool sent = piece.kind == CollectivePiece::kSend;
       (sent ? lane.bytes_sent : lane.bytes_received) += WireBytes(format, piece.range.size());
@@ -76,7 +79,7 @@ absl::Status Averager::Start(int index, uint64_t step, absl::Span<const ConstFla
   }
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   stats.mixed += context_.clock->Now() - start;
-  lane.run = CollectiveRun::Start(*context_.device, link_, *context_.clock, lane.program,
+  lane.run = CollectiveRun::Start(*context_.device, lane.link, *context_.clock, lane.program,
                                   (step + 1) * kCollectivesPerStep + static_cast<uint64_t>(index),
                                   *std::exchange(lane.memory, std::nullopt));
   Count(lane, stats);

@@ -29,16 +29,16 @@ namespace gg {
 struct AverageLane {
   CollectiveOp op = CollectiveOp::kAllReduce;
   size_t floats = 0;
+  bool exact = false;  // travels in fp32, whatever spec.encoding says
 };
 
 class Averager {
  public:
   // Keeps pointers of `context`, which must outlive this. kResourceExhausted: no memory.
-  // kInvalidArgument: spec.collective cannot serve these lanes. `exact`: in fp32, whatever
-  // spec.encoding says.
+  // kInvalidArgument: spec.collective cannot serve these lanes. Lanes of equal size have equal
+  // strips.
   static absl::StatusOr<std::unique_ptr<Averager>> Create(const ExchangeContext& context,
-                                                          const std::vector<AverageLane>& lanes,
-                                                          bool exact = false);
+                                                          const std::vector<AverageLane>& lanes);
 
   // Begins the lane's collective of `step` with what `parts` hold, one behind the other: the mean
   // of them (reduce-scatter: our strip of the mean; all-gather: everybody's strip of their parts,
@@ -61,6 +61,7 @@ class Averager {
 
  private:
   struct Lane {
+    std::shared_ptr<FloatLink> link;
     std::shared_ptr<const CollectiveProgram> program;
     uint64_t bytes_sent = 0;  // on the wire, by one collective
     uint64_t bytes_received = 0;
@@ -72,7 +73,6 @@ class Averager {
   void Count(const Lane& lane, ExchangeStats& stats);
 
   const ExchangeContext& context_;
-  std::shared_ptr<FloatLink> link_;
   std::vector<Lane> lanes_;
   Mutex mu_;
   absl::Status aborted_ ABSL_GUARDED_BY(mu_);

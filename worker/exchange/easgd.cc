@@ -124,8 +124,9 @@ class AsyncEasgd final : public PullMethod {
     GG_ASSIGN_OR_RETURN(centre_, context_.device->Allocate(floats * sizeof(float)));
     GG_ASSIGN_OR_RETURN(own_pull_, context_.device->Allocate(Own().size() * sizeof(float)));
     GG_ASSIGN_OR_RETURN(
-        gather_, Averager::Create(context_, {{.op = CollectiveOp::kAllGather, .floats = floats}},
-                                  /*exact=*/true));
+        gather_,
+        Averager::Create(context_,
+                         {{.op = CollectiveOp::kAllGather, .floats = floats, .exact = true}}));
     return absl::OkStatus();
   }
 

@@ -80,6 +80,8 @@ struct ExchangeContext {
   // current one: with gradients exchanged layer by layer, the update waits for the partner until
   // the block is next needed.
   absl::AnyInvocable<absl::Status(BlockIndex, uint64_t step)> update;
+  // The same for `count` floats from `offset` of the arenas on, wherever blocks begin.
+  absl::AnyInvocable<absl::Status(size_t offset, size_t count, uint64_t step)> update_range;
   // Told once per incident; must not block.
   absl::AnyInvocable<void(const PartnerIncident&)> on_incident;
 };

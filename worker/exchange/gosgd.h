@@ -37,7 +37,7 @@ class GoSgd final : public PushMethod {
   GoSgd(ExchangeContext context, size_t floats, WireFormat format);
   absl::Status AfterStep() override;
   absl::Status OnArrival(const Mailbox::Arrival& arrival) override;
-  void OnFailure(const Mailbox::Failure& failure) override { weight_ += failure.note.weight; }
+  void OnFailure(Mailbox::Failure& failure) override { weight_ += failure.note.weight; }
   std::optional<double> Share() const override { return weight_; }
 
   double weight_;

@@ -2,55 +2,37 @@
 #include "worker/exchange/gossip_grad.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/status.h"
 
 namespace gg {
-namespace {
 
-// The distance costs one more pass over the message.
-constexpr uint64_t kDistanceEvery = 10;
-
-// So does our own norm; weights that grow are measured more often as long as they grow fast.
-constexpr uint64_t kNormEvery = 10;
-
-}  // namespace
-
-GossipGrad::GossipGrad(ExchangeContext context, ExchangeRule rule, WireFormat format,
+GossipGrad::GossipGrad(ExchangeContext context, ExchangeRule rule, bool by_difference,
                        std::unique_ptr<PartnerSchedule> schedule)
     : context_(std::move(context)),
       rule_(rule),
-      format_(format),
+      by_difference_(by_difference),
       schedule_(std::move(schedule)),
       plan_(PlanUnits(*context_.arena, rule.payload->parts.size(), context_.spec.bucket_bytes)),
-      watch_(context_),
-      guard_(context_),
       average_(context_),
-      ready_(plan_.units.size()),
-      exchanges_(plan_.units.size()),
-      own_norms_(plan_.units.size()) {}
+      ready_(plan_.units.size()) {}
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> GossipGrad::Create(
     ExchangeContext context, ExchangeRule rule, std::unique_ptr<PartnerSchedule> schedule) {
-  GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context.spec, context.seed));
+  PartnerMessages messages;
+  GG_ASSIGN_OR_RETURN(messages.format, ParseEncoding(context.spec, context.seed));
+  messages.gradients = rule.payload->before_update;
+  const bool by_difference =
+      rule.overlap == Overlap::kStep || messages.format.encoding != Encoding::kFp32;
   std::unique_ptr<GossipGrad> gossip(
-      new GossipGrad(std::move(context), rule, format, std::move(schedule)));
-  ExchangeContext& c = gossip->context_;
-  std::vector<size_t> floats;
+      new GossipGrad(std::move(context), rule, by_difference, std::move(schedule)));
   for (const ExchangeUnit& unit : gossip->plan_.units) {
-    floats.push_back(unit.count * rule.payload->parts.size());
-    if (format.encoding != Encoding::kTopk) continue;
-    auto rest = c.device->Allocate(floats.back() * sizeof(float));
-    if (!rest.ok()) return Annotate(rest.status(), "what topk leaves out");
-    GG_RETURN_IF_ERROR(c.device->Fill(*c.stream, 0, (*rest)->floats()));
-    gossip->rests_.push_back(*std::move(rest));
+    messages.floats.push_back(unit.count * rule.payload->parts.size());
   }
-  GG_ASSIGN_OR_RETURN(gossip->inflight_,
-                      Inflight::Create(*c.device, *c.group, *c.clock, floats, format));
-  gossip->notes_ = RoundNotes::Create(*c.group, c.size);
+  messages.distance_units = gossip->unit_count();
+  GG_ASSIGN_OR_RETURN(gossip->link_,
+                      PartnerExchange::Create(gossip->context_, std::move(messages)));
   return gossip;
 }
 
@@ -65,47 +47,26 @@ Flat GossipGrad::Slice(Flat message, int unit, size_t part) const {
 }
 
 absl::Status GossipGrad::BeginStep(uint64_t step) {
-  GG_RETURN_IF_ERROR(inflight_->aborted());
+  GG_RETURN_IF_ERROR(link_->BeginStep(step));
   step_ = step;
-  FindRound(step);
-  partners_ = schedule_->At(context_.rank, round_);
-  const uint64_t rotation = round_ / schedule_->round_length();
-  context_.metrics->Set(GaugeId::kGossipRound, static_cast<double>(rotation + 1));
-  context_.metrics->Set(GaugeId::kGossipRotation,
-                        context_.spec.rotate ? static_cast<double>(rotation) : 0);
-  watch_.ResetBudget();
+  const uint64_t round = link_->round();
+  partners_ = schedule_->At(context_.rank, round);
+  ShowRound(*context_.metrics, *schedule_, context_.spec.rotate, round);
   ready_.assign(ready_.size(), 0);
   const bool share_now = is(Overlap::kStep) && !gradients();
   for (int u = 0; u < unit_count(); ++u) {
     if (share_now) GG_RETURN_IF_ERROR(Close(u));
-    Expect(u);
+    link_->Expect(u, partners_);
     if (share_now) GG_RETURN_IF_ERROR(Share(u));
   }
   return absl::OkStatus();
-}
-
-void GossipGrad::FindRound(uint64_t step) {
-  uint64_t round = step + left_out_;
-  const std::vector<RoundNote> notes = notes_->Take();
-  // Who missed us in a round is in the next one by now. One round is no more than the waiting of
-  // the others makes good.
-  for (const RoundNote& note : notes) {
-    if (note.round > round) round = note.round + 1;
-  }
-  left_out_ = round - step;
-  round_ = round;
-  for (const RoundNote& note : notes) {
-    watch_.Alive(note.from);
-    // Those who read it begin the round that we are in.
-    if (note.question && round > 0) notes_->Tell(note.from, round - 1, /*question=*/false);
-  }
 }
 
 absl::Status GossipGrad::BlockNeeded(BlockIndex block) {
   if (!is(Overlap::kLayerwise)) return absl::OkStatus();
   const int unit = plan_.unit_of_block[block];
   GG_RETURN_IF_ERROR(Close(unit));
-  Expect(unit);
+  link_->Expect(unit, partners_);
   return absl::OkStatus();
 }
 
@@ -122,10 +83,10 @@ absl::Status GossipGrad::GradientReady(BlockIndex block) {
 absl::Status GossipGrad::ShareDelayedGradient(int unit) {
   // The partner gets today's gradient as it is; ours is then corrected by what was learnt of
   // yesterday's.
-  const Exchange yesterday = exchanges_[unit];
+  const UnitExchange yesterday = link_->latest(unit);
   GG_RETURN_IF_ERROR(Share(unit));
   if (yesterday.open) GG_RETURN_IF_ERROR(Collect(unit, yesterday));
-  Expect(unit);
+  link_->Expect(unit, partners_);
   return UpdateBlocks(unit, step_);
 }
 
@@ -136,20 +97,19 @@ absl::StatusOr<ExchangeStats> GossipGrad::EndStep(uint64_t step) {
   }
   steps_done_ = step + 1;
   if (average_.Due(steps_done_)) {
-    watch_.ResetBudget();
+    link_->watch().ResetBudget();
     GG_RETURN_IF_ERROR(CloseModel());
-    GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, watch_, stats_));
+    GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, link_->watch(), link_->stats()));
   }
-  context_.group->Expire(Channel::kExchange, round_);
-  NoteFailedSends();
-  return TakeStats();
+  link_->EndStep();
+  return link_->TakeStats();
 }
 
 absl::StatusOr<ExchangeStats> GossipGrad::Settle() {
-  GG_RETURN_IF_ERROR(inflight_->aborted());
-  watch_.ResetBudget();
+  GG_RETURN_IF_ERROR(link_->aborted());
+  link_->watch().ResetBudget();
   GG_RETURN_IF_ERROR(CloseModel());
-  return TakeStats();
+  return link_->TakeStats();
 }
 
 absl::StatusOr<double> GossipGrad::AverageReplicas(absl::Time deadline) {
@@ -158,145 +118,36 @@ absl::StatusOr<double> GossipGrad::AverageReplicas(absl::Time deadline) {
 
 void GossipGrad::Abort(absl::Status why) {
   average_.Abort(why);
-  inflight_->Abort(std::move(why));
-}
-
-void GossipGrad::Expect(int unit) {
-  const bool last_one_to_come = exchanges_[unit].open && exchanges_[unit].round != round_;
-  if (last_one_to_come) return;
-  inflight_->PostRecv(unit, round_, partners_.recv_from);
+  link_->Abort(std::move(why));
 }
 
 absl::Status GossipGrad::Share(int unit) {
-  const absl::Time start = context_.clock->Now();
-  exchanges_[unit] = {.open = true,
-                      .snapshot = false,
-                      .step = step_,
-                      .round = round_,
-                      .partners = partners_,
-                      .begun = start};
-  const Rank to = partners_.send_to;
-  // Where the transport is only a little behind, a wait here saves the partner a whole deadline;
-  // almost always there is none.
-  const bool full = inflight_->HeldBy(to, unit) >= Inflight::kHeldPerPeer;
-  GG_ASSIGN_OR_RETURN(const Flat message,
-                      inflight_->Outgoing(unit, round_, to, full ? watch_.WaitUntil(to) : start));
-  watch_.Waited(start, stats_);
-  GG_RETURN_IF_ERROR(inflight_->aborted());
-  if (message.empty()) {
-    watch_.SendHeldBack(to, step_, unit);
-    return absl::OkStatus();
-  }
-  const absl::Time copying = context_.clock->Now();
-  GG_RETURN_IF_ERROR(Fill(unit, message));
-  exchanges_[unit].snapshot = true;
-  inflight_->Send(unit, round_, to);
-  GG_RETURN_IF_ERROR(KeepRest(unit, message));
-  stats_.mixed += context_.clock->Now() - copying;
-  const size_t bytes = inflight_->WireBytes(unit);
-  ++stats_.messages_sent;
-  stats_.bytes_sent += bytes;
-  context_.metrics->Add(CounterId::kGossipMessages, 1, {"sent", context_.transport});
-  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(bytes),
-                        {"sent", context_.transport});
-  return absl::OkStatus();
-}
-
-absl::Status GossipGrad::Fill(int unit, Flat message) {
+  std::vector<ConstFlat> parts;
   for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
-    const Flat into = Slice(message, unit, part);
-    GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, Live(unit, part), into));
-    if (rests_.empty()) continue;
-    const ConstFlat rest = Slice(rests_[unit]->floats(), unit, part);
-    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 1, rest, 1, into));
-    GG_RETURN_IF_ERROR(
-        context_.device->Copy(*context_.stream, into, Slice(rests_[unit]->floats(), unit, part)));
+    parts.push_back(Live(unit, part));
   }
-  return context_.stream->Synchronize();
+  return link_->Share(unit, partners_, parts, by_difference_);
 }
 
-absl::Status GossipGrad::KeepRest(int unit, ConstFlat sent) {
-  if (rests_.empty()) return absl::OkStatus();
-  const Flat rest = rests_[unit]->floats().subspan(0, sent.size());
-  GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, -1, sent, 1, rest));
-  return context_.stream->Synchronize();
-}
-
-bool GossipGrad::Refuses(int unit, const Exchange& exchange) {
-  std::vector<ConstFlat> own;
-  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
-    own.push_back(Live(unit, part));
-  }
-  const bool measure = exchange.round < kNormEvery || exchange.round % kNormEvery == 0;
-  // Gradients may differ by any factor.
-  if (!gradients() && context_.spec.norm_limit > 0 && measure) own_norms_[unit] = NormOf(own);
-  const ConstFlat received = inflight_->Received(unit);
-  const Rank partner = exchange.partners.recv_from;
-  const Verdict verdict = guard_.Check(partner, {&received, 1}, own_norms_[unit], AgeOf(exchange));
-  if (verdict == Verdict::kTake) return false;
-  watch_.Refused(partner, exchange.step, unit, verdict, guard_, stats_);
-  return true;
-}
-
-uint64_t GossipGrad::AgeOf(const Exchange& exchange) const {
-  // The difference to a snapshot carries what happened since, which is this step's own update at
-  // least.
-  return is(Overlap::kStep) ? std::max<uint64_t>(1, step_ - exchange.step) : 0;
-}
-
-absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
-  const Rank partner = exchange.partners.recv_from;
-  const absl::Time start = context_.clock->Now();
-  // Once more, in case that the buffer was not free when the step began.
-  inflight_->PostRecv(unit, exchange.round, partner);
-  // After a jump nobody is in that round any more.
-  const bool passed = exchange.round + 1 < round_;
-  const absl::Status arrived =
-      inflight_->Await(unit, exchange.round, passed ? start : watch_.WaitUntil(partner));
-  watch_.Waited(start, stats_);
-  GG_RETURN_IF_ERROR(inflight_->aborted());
-  if (!arrived.ok() && passed) {
-    watch_.WeWereLate(stats_);
-    return absl::OkStatus();
-  }
-  if (!arrived.ok()) {
-    if (watch_.WorthWaiting(partner)) notes_->Tell(partner, exchange.round, /*question=*/true);
-    watch_.Missed(partner, exchange.step, unit, arrived, stats_);
-    return absl::OkStatus();
-  }
-  notes_->Reopen(partner);
-  context_.metrics->Add(CounterId::kGossipMessages, 1, {"received", context_.transport});
-  context_.metrics->Add(CounterId::kGossipBytes, static_cast<double>(inflight_->WireBytes(unit)),
-                        {"received", context_.transport});
-  if (Refuses(unit, exchange)) return absl::OkStatus();
-  if (by_difference() && !exchange.snapshot) {
-    // Nothing of ours to take the difference to; the reason was counted when it was held back.
-    ++stats_.exchanges_skipped;
-    return absl::OkStatus();
-  }
+absl::Status GossipGrad::Collect(int unit, const UnitExchange& exchange) {
+  // The difference to a snapshot of a step before carries what happened since, which is this step's
+  // own update at least.
+  const uint64_t age = is(Overlap::kStep) ? std::max<uint64_t>(1, step_ - exchange.step) : 0;
+  GG_ASSIGN_OR_RETURN(const Flat received, link_->Collect(unit, exchange, by_difference_, age));
+  if (received.empty()) return absl::OkStatus();
   const absl::Time mixing = context_.clock->Now();
-  GG_RETURN_IF_ERROR(Mix(unit, exchange));
-  stats_.mixed += context_.clock->Now() - mixing;
-  watch_.Done(partner, exchange.begun, stats_);
-  const double age = static_cast<double>(AgeOf(exchange));
-  context_.metrics->Set(GaugeId::kGossipStaleness, age);
-  context_.metrics->Observe(HistogramId::kMessageAge, age);
+  GG_RETURN_IF_ERROR(Mix(unit, exchange, received));
+  link_->Mixed(exchange, mixing, age);
   return absl::OkStatus();
 }
 
-absl::Status GossipGrad::Mix(int unit, const Exchange& exchange) {
-  const Flat received = inflight_->Received(unit);
-  const bool delta = by_difference();
+absl::Status GossipGrad::Mix(int unit, const UnitExchange& exchange, Flat received) {
+  const bool delta = by_difference_;
   for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
     const Flat live = Live(unit, part);
     const Flat theirs = Slice(received, unit, part);
-    const Flat ours = delta ? Slice(inflight_->Sent(unit, exchange.round), unit, part) : live;
-    if (part == 0 && exchange.round % kDistanceEvery == 0) {
-      GG_ASSIGN_OR_RETURN(const double squared,
-                          context_.device->SquaredDistance(*context_.stream, ours, theirs));
-      squared_distance_ += squared;
-      ++distances_;
-    }
+    const Flat ours = delta ? Slice(link_->Sent(unit, exchange), unit, part) : live;
+    if (part == 0) GG_RETURN_IF_ERROR(link_->Measure(exchange, ours, theirs));
     GG_RETURN_IF_ERROR(
         delta ? context_.device->AddDifference(*context_.stream, 0.5f, theirs, ours, live)
               : context_.device->Axpby(*context_.stream, 0.5f, theirs, 0.5f, live));
@@ -305,7 +156,7 @@ absl::Status GossipGrad::Mix(int unit, const Exchange& exchange) {
 }
 
 absl::Status GossipGrad::Close(int unit) {
-  Exchange& exchange = exchanges_[unit];
+  UnitExchange& exchange = link_->latest(unit);
   if (!exchange.open) return absl::OkStatus();
   exchange.open = false;
   GG_RETURN_IF_ERROR(Collect(unit, exchange));
@@ -326,22 +177,6 @@ absl::Status GossipGrad::UpdateBlocks(int unit, uint64_t step) {
     GG_RETURN_IF_ERROR(context_.update(b, step));
   }
   return absl::OkStatus();
-}
-
-void GossipGrad::NoteFailedSends() {
-  for (const Inflight::SendFailure& failure : inflight_->TakeSendFailures()) {
-    watch_.SendFailed(failure.to, failure.step, failure.status);
-  }
-}
-
-ExchangeStats GossipGrad::TakeStats() {
-  if (distances_ == unit_count()) {
-    stats_.partner_distance = std::sqrt(squared_distance_);
-    context_.metrics->Set(GaugeId::kGossipPartnerDistance, stats_.partner_distance);
-  }
-  squared_distance_ = 0;
-  distances_ = 0;
-  return std::exchange(stats_, ExchangeStats());
 }
 
 }  // namespace gg

@@ -16,11 +16,6 @@
 // With an encoding (worker/wire) every mix has form (d), of what both sides have decoded: so that
 // rounding moves no mean of the models. docs/algorithms/encodings.md.
 //
-// Rounds: exchanges are numbered by rounds, and so are the schedule and the tags. A round is the
-// step plus what this worker has left out: one that was away goes on with the round of those it
-// meets (round_notes.h), because a partner that has passed a round sends nothing of it any more.
-// Rounds only grow; without faults they are the steps.
-//
 // Thread-safety: as ExchangeStrategy.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
@@ -30,11 +25,8 @@
 
 #include "core/schedule/schedule.h"
 #include "worker/exchange/exchange.h"
-#include "worker/exchange/inflight.h"
-#include "worker/exchange/partner_watch.h"
-#include "worker/exchange/receipt_guard.h"
+#include "worker/exchange/partner_exchange.h"
 #include "worker/exchange/replica_average.h"
-#include "worker/exchange/round_notes.h"
 #include "worker/exchange/rule.h"
 #include "worker/exchange/units.h"
 
@@ -56,78 +48,41 @@ class GossipGrad final : public ExchangeStrategy {
   void Abort(absl::Status why) override;
 
  private:
-  // One unit's exchange with the partners of one step, from Share to Collect.
-  struct Exchange {
-    bool open = false;
-    bool snapshot = false;  // our own part lies in the send buffer
-    uint64_t step = 0;
-    uint64_t round = 0;
-    Partners partners;
-    absl::Time begun;
-  };
-
-  GossipGrad(ExchangeContext context, ExchangeRule rule, WireFormat format,
+  GossipGrad(ExchangeContext context, ExchangeRule rule, bool by_difference,
              std::unique_ptr<PartnerSchedule> schedule);
 
   int unit_count() const { return static_cast<int>(plan_.units.size()); }
   bool is(Overlap overlap) const { return rule_.overlap == overlap; }
   bool gradients() const { return rule_.payload->before_update; }
-  // Mixed as half the difference to what was sent.
-  bool by_difference() const { return is(Overlap::kStep) || format_.encoding != Encoding::kFp32; }
   // Arena part `part` of a unit, and the same part of its message.
   Flat Live(int unit, size_t part) const;
   Flat Slice(Flat message, int unit, size_t part) const;
 
-  // Answers who asks where we are; the round of this step.
-  void FindRound(uint64_t step);
-  // Posts the receive of this step where the buffer is free.
-  void Expect(int unit);
   // Snapshots the unit and sends it to this step's partner.
   absl::Status Share(int unit);
-  // Fills the unit's message; with topk, together with what earlier ones have left out.
-  absl::Status Fill(int unit, Flat message);
-  // Keeps what the message of the unit, that has been sent, leaves out.
-  absl::Status KeepRest(int unit, ConstFlat sent);
-  // What the guard says to the unit that has arrived; a refusal is counted and told.
-  bool Refuses(int unit, const Exchange& exchange);
-  // How many steps ago the partner's part was made, by the form of the mix.
-  uint64_t AgeOf(const Exchange& exchange) const;
   // Waits for the partner's part of `exchange`, mixes it or goes on without it. An error is local
   // or an abort.
-  absl::Status Collect(int unit, const Exchange& exchange);
-  absl::Status Mix(int unit, const Exchange& exchange);
+  absl::Status Collect(int unit, const UnitExchange& exchange);
+  absl::Status Mix(int unit, const UnitExchange& exchange, Flat received);
   // Collects what the unit has open; with gradients, the deferred updates follow.
   absl::Status Close(int unit);
   // All units, so that the weights are this replica's model.
   absl::Status CloseModel();
   absl::Status UpdateBlocks(int unit, uint64_t step);
   absl::Status ShareDelayedGradient(int unit);
-  void NoteFailedSends();
-  ExchangeStats TakeStats();
 
   ExchangeContext context_;
   const ExchangeRule rule_;
-  const WireFormat format_;
+  const bool by_difference_;  // mixed as half the difference to what was sent
   const std::unique_ptr<PartnerSchedule> schedule_;
   const UnitPlan plan_;
-  std::shared_ptr<Inflight> inflight_;
-  std::shared_ptr<RoundNotes> notes_;
-  PartnerWatch watch_;
-  ReceiptGuard guard_;
+  std::unique_ptr<PartnerExchange> link_;
   ReplicaAverage average_;
 
   uint64_t step_ = 0;
-  uint64_t left_out_ = 0;  // rounds
-  uint64_t round_ = 0;     // step_ + left_out_
   uint64_t steps_done_ = 0;
   Partners partners_;
-  std::vector<int> ready_;           // blocks of each unit whose gradient is ready in this step
-  std::vector<Exchange> exchanges_;  // the latest of each unit
-  std::vector<double> own_norms_;    // of each unit, a few rounds old; for the guard
-  std::vector<std::unique_ptr<Buffer>> rests_;  // topk: what each unit has not sent yet
-  ExchangeStats stats_;                         // since the last EndStep or Settle
-  double squared_distance_ = 0;
-  int distances_ = 0;  // units in squared_distance_
+  std::vector<int> ready_;  // blocks of each unit whose gradient is ready in this step
 };
 
 }  // namespace gg

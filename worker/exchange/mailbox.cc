@@ -178,18 +178,22 @@ void Mailbox::OnBodySent(Rank to, const std::shared_ptr<Outbound>& push, absl::S
 }
 
 void Mailbox::FailLocked(Rank to, Outbound& push, absl::Status status) {
-  failures_.push_back({to, push.note, push.floats, std::move(status)});
+  failures_.push_back({to, push.note, push.floats, std::move(status), TakeBodyLocked(to, push)});
   FreeLocked(to, push);
 }
 
 void Mailbox::FreeLocked(Rank to, Outbound& push) {
-  if (push.buffer != nullptr) {
-    free_outgoing_.push_back(std::move(push.buffer));
-    --peers_[to].bodies;
-    --sending_;
-  }
+  std::unique_ptr<Buffer> buffer = TakeBodyLocked(to, push);
+  if (buffer != nullptr) free_outgoing_.push_back(std::move(buffer));
   news_ = true;
   monitor_.changed.NotifyAll();
+}
+
+std::unique_ptr<Buffer> Mailbox::TakeBodyLocked(Rank to, Outbound& push) {
+  if (push.buffer == nullptr) return nullptr;
+  --peers_[to].bodies;
+  --sending_;
+  return std::move(push.buffer);
 }
 
 std::vector<Mailbox::Failure> Mailbox::TakeFailures() {

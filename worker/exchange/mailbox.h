@@ -89,6 +89,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     PushNote note;
     size_t floats = 0;
     absl::Status status;
+    std::unique_ptr<Buffer> body;  // what it carried; null: a note alone
   };
   // The pushes that have failed since the last call.
   std::vector<Failure> TakeFailures();
@@ -126,7 +127,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     Rank from = -1;
     PushNote note;
     size_t floats = 0;
-    uint64_t number = 0;  // of its note
+    uint64_t number = 0;  // of the last note when its receive was posted, of its own before
     uint64_t body_number = 0;
     bool posted = false, done = false, taken = false;
     std::unique_ptr<Buffer> buffer;
@@ -159,6 +160,8 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   void FailLocked(Rank to, Outbound& push, absl::Status status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   void FreeLocked(Rank to, Outbound& push) ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
+  std::unique_ptr<Buffer> TakeBodyLocked(Rank to, Outbound& push)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   bool EnqueueLocked(Rank to, std::shared_ptr<Outbound> push)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
 

@@ -206,6 +206,8 @@ void Mailbox::PostBodies() {
         next->buffer = std::move(free_incoming_.back());
         free_incoming_.pop_back();
         next->posted = true;
+        // What came before it was asked for does not count as having overtaken it.
+        next->number = std::max(next->number, peers_[next->from].latest - 1);
         ++receiving_;
         into = BodyOf(*next->buffer, next->floats);
       }

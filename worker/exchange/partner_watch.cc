@@ -82,8 +82,8 @@ void PartnerWatch::Waited(absl::Time start, ExchangeStats& stats) {
   budget_ = std::max(absl::ZeroDuration(), budget_ - waited);
 }
 
-void PartnerWatch::Done(Rank partner, absl::Time begun, ExchangeStats& stats) {
-  health_.Heard(partner);
+void PartnerWatch::Done(Rank partner, absl::Time begun, ExchangeStats& stats, bool in_time) {
+  in_time ? health_.Heard(partner) : health_.Alive(partner);
   ++stats.exchanges_done;
   context_.metrics->Add(CounterId::kGossipExchanges, 1, "ok");
   context_.metrics->Observe(HistogramId::kExchangeDuration,

@@ -54,8 +54,9 @@ class PartnerWatch {
   // A wait that began at `start` is over.
   void Waited(absl::Time start, ExchangeStats& stats);
 
-  // One unit was mixed / went on without its partner because of `status`.
-  void Done(Rank partner, absl::Time begun, ExchangeStats& stats);
+  // One unit was mixed / went on without its partner because of `status`. Not `in_time`: it was
+  // mixed after all, though nobody waited for it any more.
+  void Done(Rank partner, absl::Time begun, ExchangeStats& stats, bool in_time = true);
   void Missed(Rank partner, uint64_t step, int unit, const absl::Status& status,
               ExchangeStats& stats);
   // The guard's last Check, of this unit, said `verdict`, which is no kTake.

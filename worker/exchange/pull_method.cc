@@ -39,7 +39,7 @@ absl::Status PullMethod::Ask(Rank to) {
   return absl::OkStatus();
 }
 
-void PullMethod::OnFailure(const Mailbox::Failure& failure) {
+void PullMethod::OnFailure(Mailbox::Failure& failure) {
   if (failure.note.kind == kRequest) requests_.Close(failure.note.number, failure.to);
 }
 

@@ -38,7 +38,7 @@ class PullMethod : public PushMethod {
 
  private:
   absl::Status OnArrival(const Mailbox::Arrival& arrival) override;
-  void OnFailure(const Mailbox::Failure& failure) override;
+  void OnFailure(Mailbox::Failure& failure) override;
   absl::Status Answer(const Mailbox::Arrival& request);
   absl::Status TakeAnswer(const Mailbox::Arrival& answer);
 

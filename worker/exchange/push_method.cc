@@ -77,7 +77,11 @@ absl::StatusOr<Flat> PushMethod::Outgoing(Rank to) {
 }
 
 void PushMethod::Push(Rank to, uint64_t kind, uint64_t number, double weight, size_t floats) {
-  mailbox_->Push(to, {.kind = kind, .step = step_, .number = number, .weight = weight}, floats);
+  Push(to, {.kind = kind, .step = step_, .number = number, .weight = weight}, floats);
+}
+
+void PushMethod::Push(Rank to, const PushNote& note, size_t floats) {
+  mailbox_->Push(to, note, floats);
   ++peers_[to].sent;
   ++stats_.messages_sent;
   const size_t bytes = mailbox_->WireBytes(floats);
@@ -108,15 +112,18 @@ bool PushMethod::Acceptable(const Mailbox::Arrival& arrival, ConstFlat own, uint
 
 void PushMethod::ReportMixed(const Mailbox::Arrival& arrival, absl::Time begun) {
   watch_.Done(arrival.from, begun, stats_);
-  context_.metrics->Set(GaugeId::kGossipStaleness, static_cast<double>(Age(arrival.note.step)));
+  const double age = static_cast<double>(Age(arrival.note.step));
+  context_.metrics->Set(GaugeId::kGossipStaleness, age);
+  context_.metrics->Observe(HistogramId::kMessageAge, age);
 }
 
 absl::Status PushMethod::Attend() {
   NoteFailures();
   absl::Status status;
   for (const Mailbox::Arrival& arrival : mailbox_->Take()) {
-    if (status.ok()) status = Hear(arrival);
-    mailbox_->Release(arrival);
+    const bool heard = status.ok();
+    if (heard) status = Hear(arrival);
+    if (!heard || !Keeps()) mailbox_->Release(arrival);
   }
   return status;
 }
@@ -151,7 +158,7 @@ absl::Status PushMethod::Hear(const Mailbox::Arrival& arrival) {
 }
 
 void PushMethod::NoteFailures() {
-  for (const Mailbox::Failure& failure : mailbox_->TakeFailures()) {
+  for (Mailbox::Failure& failure : mailbox_->TakeFailures()) {
     if (failure.floats > 0) {
       --peers_[failure.to].sent;
       watch_.SendFailed(failure.to, failure.note.step, failure.status);

@@ -50,8 +50,10 @@ class PushMethod : public ExchangeStrategy {
 
   // What came: a body, or a note alone, of a kind of the method. It may be damaged or senseless.
   virtual absl::Status OnArrival(const Mailbox::Arrival& arrival) = 0;
-  // A push with a body has failed; it is counted.
-  virtual void OnFailure(const Mailbox::Failure& failure) = 0;
+  // Asked after each arrival: whether OnArrival has kept it, to release it later.
+  virtual bool Keeps() { return false; }
+  // A push with a body has failed; it is counted. The body may be taken.
+  virtual void OnFailure(Mailbox::Failure& failure) = 0;
   virtual absl::Status AfterStep() = 0;
   // Whether this worker still waits for an answer; gives up those that are too late.
   virtual bool AnythingOpen() { return false; }
@@ -67,6 +69,7 @@ class PushMethod : public ExchangeStrategy {
   // What the last Outgoing(to) gave becomes what `to` will decode.
   void Round(Rank to, size_t floats) { mailbox_->Round(to, floats); }
   void Push(Rank to, uint64_t kind, uint64_t number, double weight, size_t floats);
+  void Push(Rank to, const PushNote& note, size_t floats);
   void Tell(Rank to, uint64_t kind, uint64_t number);
   // True every few exchanges, when the distance to the partner is to be measured.
   bool DistanceDue() { return exchanges_++ % kDistanceEvery == 0; }
@@ -78,6 +81,9 @@ class PushMethod : public ExchangeStrategy {
   // why not.
   bool Acceptable(const Mailbox::Arrival& arrival, ConstFlat own, uint64_t age);
   void ReportMixed(const Mailbox::Arrival& arrival, absl::Time begun);
+  // Hears what has come: OnArrival, OnFailure.
+  absl::Status Attend();
+  Mailbox& mailbox() { return *mailbox_; }
   bool aborted() { return !mailbox_->aborted().ok(); }
 
   ExchangeContext context_;
@@ -100,7 +106,6 @@ class PushMethod : public ExchangeStrategy {
     absl::Time done_since, heard;
   };
 
-  absl::Status Attend();
   absl::Status Hear(const Mailbox::Arrival& arrival);
   void NoteFailures();
   // Until nothing is under way any more; `patience`: with a silent worker.

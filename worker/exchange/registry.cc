@@ -11,13 +11,16 @@
 #include "core/status.h"
 #include "worker/exchange/ad_psgd.h"
 #include "worker/exchange/allreduce.h"
+#include "worker/exchange/d_psgd.h"
 #include "worker/exchange/easgd.h"
 #include "worker/exchange/exchange.h"
 #include "worker/exchange/gosgd.h"
 #include "worker/exchange/gossip_grad.h"
 #include "worker/exchange/none.h"
 #include "worker/exchange/periodic.h"
+#include "worker/exchange/reduce_scatter.h"
 #include "worker/exchange/rule.h"
+#include "worker/exchange/sgp.h"
 
 namespace gg {
 namespace {
@@ -61,16 +64,25 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLocal(ExchangeContext cont
 }
 
 // Methods that exchange models, and nothing else of a replica.
+absl::Status CheckOfWeights(const ExchangeSpec& spec) {
+  if (spec.payload == "weights") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("exchange.algorithm ", spec.algorithm,
+                                                 " exchanges models and keeps momentum local: use ",
+                                                 "exchange.payload weights, not ", spec.payload));
+}
+
 template <absl::StatusOr<std::unique_ptr<ExchangeStrategy>> (*make)(ExchangeContext)>
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeOfWeights(ExchangeContext context,
                                                                 Choice choice) {
-  const std::string name = context.spec.algorithm;
-  if (context.spec.payload != "weights") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "exchange.algorithm ", name, " exchanges models and keeps momentum local: use ",
-        "exchange.payload weights, not ", context.spec.payload));
-  }
+  GG_RETURN_IF_ERROR(CheckOfWeights(context.spec));
   return MakeUnlessAlone<make>(std::move(context), std::move(choice));
+}
+
+absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeGradientPush(ExchangeContext context,
+                                                                   Choice choice) {
+  GG_RETURN_IF_ERROR(CheckOfWeights(context.spec));
+  if (context.size == 1) return MakeNoExchange(std::move(context), "sgp");
+  return MakeSgp(std::move(context), choice.rule.overlap, std::move(choice.schedule));
 }
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeNone(ExchangeContext context,
@@ -86,9 +98,12 @@ constexpr Algorithm kAlgorithms[] = {
     {"gossip-grad", MakeGossipGrad},
     {"allreduce", MakeUnlessAlone<MakeFlatAllReduce>},
     {"allreduce-layerwise", MakeUnlessAlone<MakeLayerwiseAllReduce>},
+    {"reduce-scatter", MakeUnlessAlone<MakeReduceScatter>},
     {"periodic-average", MakeUnlessAlone<MakePeriodicAverage>},
     {"local-sgd", MakeLocal},
     {"cocod", MakeUnlessAlone<MakeCocod>},
+    {"d-psgd", MakeOfWeights<MakeDPsgd>},
+    {"sgp", MakeGradientPush},
     {"gosgd", MakeOfWeights<GoSgd::Create>},
     {"ad-psgd", MakeOfWeights<AdPsgd::Create>},
     {"easgd", MakeOfWeights<MakeEasgd>},

@@ -22,6 +22,9 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // Applies the block's gradient with `rate`. Everything outside the block is untouched.
   virtual absl::Status Update(BlockIndex block, double rate) = 0;
+  // Applies the gradient of `count` floats from `offset` of the arenas on. Piece by piece it gives the same bits as
+  // block by block. kInvalidArgument: the range is not inside the arenas.
+  virtual absl::Status UpdateRange(size_t offset, size_t count, double rate) = 0;
 };
 
 // kInvalidArgument: unknown name. The arguments must outlive the optimizer.

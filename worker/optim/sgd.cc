@@ -7,14 +7,15 @@
 namespace gg {
 namespace {
 
-// Plain gradient descent with momentum in Caffe's convention (kernels/device.h). Weight decay takes
-// in the biases. The gaps between blocks stay zero: zero gradient, zero momentum, zero weight give
+// Gradient descent with momentum in Caffe's convention, or Nesterov's (kernels/device.h). Weight
+// decay takes in the biases. The gaps between blocks stay zero: zero gradient, zero momentum, zero weight give
 // zero.
 class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerSpec& spec, Device& device, Stream& stream, ParamArena& arena)
       : momentum_(static_cast<float>(spec.momentum)),
         weight_decay_(static_cast<float>(spec.weight_decay)),
+        nesterov_(spec.nesterov),
         device_(device),
         stream_(stream),
         arena_(arena) {}
@@ -24,6 +25,14 @@ class Sgd : public Optimizer {
       return absl::InvalidArgumentError(
           absl::StrCat("block ", block, " is outside 0 .. ", arena_.block_count() - 1));
     }
+    return UpdateRange(arena_.block(block).offset, arena_.block(block).count, rate);
+  }
+
+  absl::Status UpdateRange(size_t offset, size_t count, double rate) override {
+    if (offset > arena_.size() || count > arena_.size() - offset) {
+      return absl::InvalidArgumentError(absl::StrCat("floats ", offset, " .. ", offset + count,
+                                                     " are outside 0 .. ", arena_.size()));
+    }
     // An infinite rate would write NaN into the gaps as well.
     if (!std::isfinite(rate)) {
       return absl::InvalidArgumentError(
@@ -31,13 +40,16 @@ class Sgd : public Optimizer {
     }
     const SgdParams params{.learning_rate = static_cast<float>(rate),
                            .momentum = momentum_,
-                           .weight_decay = weight_decay_};
-    return device_.SgdMomentum(stream_, params, arena_.gradients(block), arena_.momentum(block),
-                               arena_.weights(block));
+                           .weight_decay = weight_decay_,
+                           .nesterov = nesterov_};
+    return device_.SgdMomentum(stream_, params, arena_.gradients().subspan(offset, count),
+                               arena_.momentum().subspan(offset, count),
+                               arena_.weights().subspan(offset, count));
   }
 
  private:
   const float momentum_, weight_decay_;
+  const bool nesterov_;
   Device& device_;
   Stream& stream_;
   ParamArena& arena_;

@@ -4,7 +4,8 @@
 // and of the last update over the latter. They cost one more pass over each arena, so they are taken
 // in the first step and every kNormsEvery steps only (measured: 1 ms on one core for the 431,000
 // parameters of LeNet, so 0.05 ms a step). With v the optimizer's momentum, which holds
-// the last update as it was subtracted (kernels/device.h, SgdMomentum):
+// the last update as it was subtracted (kernels/device.h, SgdMomentum), with Nesterov's momentum the
+// part of it that lasts:
 //   grad_norm |g|,  param_norm |w|,  update_to_param_ratio |v| / |w|
 // Thread-safety: thread-compatible; owned by the training thread.
 #ifndef GOSSIPGRAD_WORKER_TRAIN_NORM_METER_H_

@@ -106,6 +106,10 @@ class JobTrainer final : public Trainer {
       const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);
       return optimizer_->Update(block, RateOf(step));
     };
+    exchange.update_range = [this](size_t offset, size_t count, uint64_t step) {
+      const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);
+      return optimizer_->UpdateRange(offset, count, RateOf(step));
+    };
     exchange.on_incident = [this](const PartnerIncident& i) { c_.reporter->OnIncident(i); };
     GG_ASSIGN_OR_RETURN(exchange_, MakeExchange(std::move(exchange)));
     GG_ASSIGN_OR_RETURN(norms_, NormMeter::Create(*c_.device, *stream_, arena(), *c_.metrics));

@@ -70,22 +70,25 @@ TEST_P(VectorTest, MixingHalfAndHalfIsTheSameOnBothSides) {
 TEST_P(VectorTest, ResultsDoNotDependOnWhereAVectorIsCut) {
   const size_t n = 1003;
   const auto g = Random(n, "g"), w0 = Random(n, "w"), v0 = Random(n, "v");
-  const SgdParams params{.learning_rate = 0.013f, .momentum = 0.91f, .weight_decay = 0.0007f};
-  auto whole_w = w0, whole_v = v0, cut_w = w0, cut_v = v0;
-  ASSERT_TRUE(
-      device()
-          .SgdMomentum(stream(), params, g, absl::MakeSpan(whole_v), absl::MakeSpan(whole_w))
-          .ok());
-  for (size_t at = 0; at < n; at += 7) {
-    const size_t count = std::min<size_t>(7, n - at);
-    ASSERT_TRUE(device()
-                    .SgdMomentum(stream(), params, ConstFlat(g).subspan(at, count),
-                                 absl::MakeSpan(cut_v).subspan(at, count),
-                                 absl::MakeSpan(cut_w).subspan(at, count))
-                    .ok());
+  for (const bool nesterov : {false, true}) {
+    const SgdParams params{
+        .learning_rate = 0.013f, .momentum = 0.91f, .weight_decay = 0.0007f, .nesterov = nesterov};
+    auto whole_w = w0, whole_v = v0, cut_w = w0, cut_v = v0;
+    ASSERT_TRUE(
+        device()
+            .SgdMomentum(stream(), params, g, absl::MakeSpan(whole_v), absl::MakeSpan(whole_w))
+            .ok());
+    for (size_t at = 0; at < n; at += 7) {
+      const size_t count = std::min<size_t>(7, n - at);
+      ASSERT_TRUE(device()
+                      .SgdMomentum(stream(), params, ConstFlat(g).subspan(at, count),
+                                   absl::MakeSpan(cut_v).subspan(at, count),
+                                   absl::MakeSpan(cut_w).subspan(at, count))
+                      .ok());
+    }
+    EXPECT_EQ(whole_w, cut_w);
+    EXPECT_EQ(whole_v, cut_v);
   }
-  EXPECT_EQ(whole_w, cut_w);
-  EXPECT_EQ(whole_v, cut_v);
 }
 
 TEST_P(VectorTest, AddDifference) {
@@ -119,6 +122,30 @@ TEST_P(VectorTest, SgdFollowsCaffesConvention) {
   ASSERT_TRUE(device().SgdMomentum(stream(), params, g, absl::MakeSpan(v), absl::MakeSpan(w)).ok());
   EXPECT_NEAR(v[0], 1.4f, 1e-6);
   EXPECT_NEAR(w[0], 2.6f, 1e-6);
+}
+
+TEST_P(VectorTest, NesterovIsPyTorchsWhileTheRateIsConstant) {
+  for (const size_t n : kSizes) {
+    const SgdParams params{
+        .learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 0.01f, .nesterov = true};
+    auto w = Random(n, "w");
+    std::vector<float> v(n);
+    // PyTorch's own order of the formula: b = mu b + g; w = w - rate (g + mu b).
+    std::vector<double> want(w.begin(), w.end()), b(n);
+    for (const char* step : {"g0", "g1", "g2"}) {
+      const auto g = Random(n, step);
+      for (size_t i = 0; i < n; ++i) {
+        const double d = g[i] + 0.01 * want[i];
+        b[i] = 0.9 * b[i] + d;
+        want[i] -= 0.05 * (d + 0.9 * b[i]);
+      }
+      ASSERT_TRUE(
+          device().SgdMomentum(stream(), params, g, absl::MakeSpan(v), absl::MakeSpan(w)).ok());
+    }
+    for (double& value : b) value *= 0.05;
+    ExpectClose(w, want, kTolerance, "w");
+    ExpectClose(v, b, kTolerance, "v");
+  }
 }
 
 TEST_P(VectorTest, ReluAndItsGradientInPlace) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/schedule.h"
 #include "gtest/gtest.h"
 #include "tests/support/dense_cluster.h"
 #include "tests/support/sim_threads.h"
@@ -25,11 +26,19 @@ struct Method {
   std::function<void(DenseCluster&, uint64_t step)> step;
   bool equal_replicas = false;       // after every step
   std::vector<double> weights = {};  // SimModel::weights
+  bool nesterov = false;
+  std::vector<int> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 };
 
 ExchangeSpec SpecOf(const std::string& algorithm) {
   ExchangeSpec spec = SimSpec("weights-momentum", "layerwise");
   spec.algorithm = algorithm;
+  return spec;
+}
+
+ExchangeSpec SpecOfWeights(const std::string& algorithm) {
+  ExchangeSpec spec = SpecOf(algorithm);
+  spec.payload = "weights";
   return spec;
 }
 
@@ -47,6 +56,34 @@ std::function<void(DenseCluster&, uint64_t)> AveragedEvery(uint64_t period, bool
   };
 }
 
+// Both neighbours of the ring, whose models are those that the gradients were computed at.
+void DPsgdStep(DenseCluster& d, uint64_t step) {
+  const Vectors before = d.w;
+  d.Update(d.Gradients(step), step);
+  const int p = d.size();
+  for (Rank r = 0; r < p && p > 1; ++r) {
+    for (size_t k = 0; k < d.w[r].size(); ++k) {
+      const double next = before[(r + 1) % p][k] - before[r][k];
+      const double previous = before[(r + p - 1) % p][k] - before[r][k];
+      d.w[r][k] += p == 2 ? next / 2 : next / 3 + previous / 3;
+    }
+  }
+}
+
+// Half of each model goes to the partner; every worker gets one half, so that all weights stay 1.
+void SgpStep(DenseCluster& d, uint64_t step) {
+  d.Update(d.Gradients(step), step);
+  if (d.size() == 1) return;
+  const auto schedule =
+      MakeSchedule("dissemination", {.size = d.size(), .seed = SimModel().seed, .rotate = true})
+          .value();
+  const Vectors pushed = d.w;
+  for (Rank r = 0; r < d.size(); ++r) {
+    const Rank from = schedule->At(r, step).recv_from;
+    for (size_t k = 0; k < d.w[r].size(); ++k) d.w[r][k] = (d.w[r][k] + pushed[from][k]) / 2;
+  }
+}
+
 std::vector<Method> Methods() {
   std::vector<Method> methods;
   for (const char* collective : {"auto", "ring", "halving-doubling", "recursive-doubling"}) {
@@ -56,6 +93,27 @@ std::vector<Method> Methods() {
       m.spec.collective = collective;
     }
   }
+  for (const char* collective : {"auto", "ring"}) {
+    Method& m = methods.emplace_back(Method{std::string("reduce_scatter_") + collective,
+                                            SpecOf("reduce-scatter"), AllReduceStep, true});
+    m.spec.collective = collective;
+  }
+  // Halving and doubling has a reduce-scatter for powers of two.
+  Method& halving = methods.emplace_back(
+      Method{"reduce_scatter_halving_doubling", SpecOf("reduce-scatter"), AllReduceStep, true});
+  halving.spec.collective = "halving-doubling";
+  halving.sizes = {1, 2, 4, 8};
+  methods.push_back({"d_psgd", SpecOfWeights("d-psgd"), DPsgdStep});
+  for (const char* overlap : {"none", "layerwise"}) {
+    Method& m =
+        methods.emplace_back(Method{std::string("sgp_") + overlap, SpecOfWeights("sgp"), SgpStep});
+    m.spec.overlap = overlap;
+  }
+  methods.push_back({"nesterov_allreduce", SpecOf("allreduce-layerwise"), AllReduceStep, true});
+  methods.push_back({"nesterov_reduce_scatter", SpecOf("reduce-scatter"), AllReduceStep, true});
+  methods.push_back({"nesterov_d_psgd", SpecOfWeights("d-psgd"), DPsgdStep});
+  methods.push_back({"nesterov_sgp", SpecOfWeights("sgp"), SgpStep});
+  for (Method& m : methods) m.nesterov = m.name.rfind("nesterov", 0) == 0;
   methods.push_back(
       {"periodic_average", SpecOf("periodic-average"), [](DenseCluster& d, uint64_t step) {
          const auto log2 = std::bit_width(static_cast<unsigned>(d.size() - 1));
@@ -110,7 +168,7 @@ struct Case {
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const Method& method : Methods()) {
-    for (int size = 1; size <= 9; ++size) cases.push_back({method, size});
+    for (const int size : method.sizes) cases.push_back({method, size});
   }
   return cases;
 }
@@ -119,9 +177,14 @@ class ExchangeMethods : public testing::TestWithParam<Case> {
  protected:
   const Method& method() const { return GetParam().method; }
   int size() const { return GetParam().size; }
-  ExchangeMethods() { model_.weights = method().weights; }
+  SimModel Model() const {
+    SimModel model;
+    model.weights = method().weights;
+    model.nesterov = method().nesterov;
+    return model;
+  }
   double Share(Rank r) const { return model_.Weight(r, size()) / size(); }
-  SimModel model_;
+  SimModel model_ = Model();
 };
 
 TEST_P(ExchangeMethods, FollowsTheDenseOracle) {
@@ -182,7 +245,7 @@ TEST_P(ExchangeMethods, KeepsTheMeanOfTheModels) {
       double g = 0;
       for (Rank r = 0; r < size(); ++r) g += model_.Noise(r, step, i) * Share(r);
       velocity = model_.momentum * velocity + model_.Rate(step) * g;
-      expected -= velocity;
+      expected -= model_.nesterov ? model_.momentum * velocity + model_.Rate(step) * g : velocity;
     }
     for (Rank r = 0; r < size(); ++r) actual += double{cluster.worker(r).Weights()[i]} * Share(r);
     ASSERT_NEAR(actual, expected, 4e-6);
@@ -204,6 +267,7 @@ TEST_P(ExchangeMethods, EndsInTheSameModelEverywhere) {
   });
   for (Rank r = 0; r < size(); ++r) {
     EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+    EXPECT_EQ(cluster.worker(r).Momentum(), cluster.worker(0).Momentum());
   }
   // What cocod has under way changes the models, not their mean.
   for (size_t k = 0; k < offsets.size(); ++k)

@@ -247,6 +247,36 @@ TEST(Warnings, TellOfABatchLargerThanAShare) {
   EXPECT_THAT(Validate(spec), IsEmpty());
 }
 
+TEST(Validate, ReduceScatterNeedsACollectiveThatHasOne) {
+  JobSpec spec = GoodSpec();
+  spec.exchange.algorithm = "reduce-scatter";
+  spec.workers.min = 2;
+  spec.workers.max = 3;
+  for (const char* collective : {"auto", "ring"}) {
+    spec.exchange.collective = collective;
+    EXPECT_THAT(Validate(spec), IsEmpty()) << collective;
+  }
+  for (const char* collective : {"halving-doubling", "recursive-doubling"}) {
+    spec.exchange.collective = collective;
+    ASSERT_THAT(Validate(spec), SizeIs(1)) << collective;
+    EXPECT_EQ(Validate(spec)[0].path, "spec.exchange.collective");
+  }
+  spec.workers.max = 2;
+  EXPECT_THAT(Validate(spec), SizeIs(1));
+  spec.exchange.collective = "halving-doubling";
+  EXPECT_THAT(Validate(spec), IsEmpty());
+}
+
+TEST(Warnings, TellOfNesterovWithoutMomentum) {
+  JobSpec spec = GoodSpec();
+  spec.optimizer.nesterov = true;
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+  spec.optimizer.momentum = 0;
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(Warnings(spec)[0].path, "spec.optimizer.nesterov");
+  EXPECT_THAT(Validate(spec), IsEmpty());
+}
+
 TEST(Warnings, TellOfAWarmUpThatNeverEnds) {
   JobSpec spec = GoodSpec();
   spec.train.epochs = 2;

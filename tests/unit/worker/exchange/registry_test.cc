@@ -23,7 +23,8 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   spec.algorithm = "gosip";
   EXPECT_EQ(Make(spec).message(),
             "unknown exchange algorithm 'gosip': use one of gossip-grad, allreduce, "
-            "allreduce-layerwise, periodic-average, local-sgd, cocod, gosgd, ad-psgd, easgd, none");
+            "allreduce-layerwise, reduce-scatter, periodic-average, local-sgd, cocod, d-psgd, sgp, "
+            "gosgd, ad-psgd, easgd, none");
   spec = ExchangeSpec();
   spec.payload = "weight";
   EXPECT_EQ(Make(spec).message(),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,60 @@ TEST_F(SgdTest, MomentumFollowsCaffesConventionOverSteps) {
     EXPECT_NEAR(w[0], weight, 1e-5);
     EXPECT_NEAR(arena_->momentum(0)[0], velocity, 1e-5);
   }
+}
+
+TEST_F(SgdTest, NesterovLooksAheadAlongTheMomentum) {
+  auto sgd = MakeOptimizer({.name = "sgd", .momentum = 0.9, .weight_decay = 0.5, .nesterov = true},
+                           *device_, *stream_, *arena_)
+                 .value();
+  const Flat w = arena_->weights(0);
+  w[0] = 2.0f;
+  double weight = 2, velocity = 0;
+  for (const double rate : {0.1, 0.1, 0.05}) {
+    arena_->gradients(0)[0] = 3.0f;
+    ASSERT_TRUE(sgd->Update(0, rate).ok());
+    const double step = rate * (3 + 0.5 * weight);
+    velocity = 0.9 * velocity + step;
+    weight -= 0.9 * velocity + step;
+    EXPECT_NEAR(w[0], weight, 1e-5);
+    EXPECT_NEAR(arena_->momentum(0)[0], velocity, 1e-5);
+  }
+}
+
+TEST_F(SgdTest, APieceAtATimeGivesTheSameBits) {
+  for (const bool nesterov : {false, true}) {
+    auto other = ParamArena::Create(
+                     *device_, {{.name = "c", .tensors = {{.name = "c.weight", .shape = {1000}}}}})
+                     .value();
+    auto pieced = ParamArena::Create(
+                      *device_, {{.name = "c", .tensors = {{.name = "c.weight", .shape = {1000}}}}})
+                      .value();
+    const OptimizerSpec spec{
+        .name = "sgd", .momentum = 0.9, .weight_decay = 0.01, .nesterov = nesterov};
+    auto whole = MakeOptimizer(spec, *device_, *stream_, *other).value();
+    auto pieces = MakeOptimizer(spec, *device_, *stream_, *pieced).value();
+    for (int step = 0; step < 3; ++step) {
+      for (size_t i = 0; i < other->size(); ++i) {
+        other->gradients()[i] = pieced->gradients()[i] =
+            0.013f * static_cast<float>((i * 37 + static_cast<size_t>(step)) % 101) - 0.5f;
+      }
+      ASSERT_TRUE(whole->Update(0, 0.07).ok());
+      for (size_t at = 0, count = 1; at < pieced->size(); at += count, count = count * 2 + 3) {
+        ASSERT_TRUE(pieces->UpdateRange(at, std::min(count, pieced->size() - at), 0.07).ok());
+      }
+    }
+    EXPECT_THAT(pieced->weights(), testing::ElementsAreArray(other->weights()));
+    EXPECT_THAT(pieced->momentum(), testing::ElementsAreArray(other->momentum()));
+  }
+}
+
+TEST_F(SgdTest, RefusesARangeOutsideTheArena) {
+  auto sgd = Make(0.9, 0);
+  const size_t size = arena_->size();
+  EXPECT_TRUE(sgd->UpdateRange(size, 0, 0.1).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(0, size + 1, 0.1)));
+  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(size + 1, 0, 0.1)));
+  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(1, ~size_t{0}, 0.1)));
 }
 
 TEST_F(SgdTest, OnlyTheBlockIsTouched) {
