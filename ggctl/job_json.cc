@@ -106,6 +106,7 @@ Json WorkerToJson(const v1::WorkerStatus& w) {
           {"job", w.job()},
           {"rank", w.rank() < 0 ? Json(nullptr) : Json(w.rank())},
           {"host", w.host()},
+          {"topology", std::map<std::string, std::string>(w.topology().begin(), w.topology().end())},
           {"pid", w.pid()},
           {"address", w.address()},
           {"transport", w.transport()},

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/spec/schema.h"
 #include "core/spec/suggest.h"
+#include "core/worker_id.h"
 
 namespace gg {
 namespace {
@@ -55,6 +56,7 @@ class Checker {
     CheckLabels();
     CheckModel();
     CheckData();
+    CheckSchedule();
     CheckWorkers();
     // Field by field as in the table, so that a reader goes through the file once.
     std::stable_sort(errors_.begin(), errors_.end(), [](const FieldError& a, const FieldError& b) {
@@ -241,9 +243,13 @@ class Checker {
         "use larger images or another model");
   }
 
+  static bool IsPath(const std::string& path) {
+    return path.size() <= kMaxPath && path.find('\0') == std::string::npos;
+  }
+
   void CheckData() {
     const DataSpec& data = spec_.data;
-    if (data.path.size() > kMaxPath || data.path.find('\0') != std::string::npos) {
+    if (!IsPath(data.path)) {
       Add("spec.data.path", absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
     }
     if (Has("spec.data.format")) return;  // what else is needed depends on it
@@ -275,6 +281,27 @@ class Checker {
     if (samples <= 0 || samples >= spec_.workers.max || Has("spec.workers.max")) return;
     Add(path, absl::StrCat("each worker needs at least one sample, got ", samples, " for up to ",
                            spec_.workers.max, " workers"));
+  }
+
+  void CheckSchedule() {
+    const ExchangeSpec& exchange = spec_.exchange;
+    if (!IsPath(exchange.graph_file)) {
+      Add("spec.exchange.graph_file", absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
+    }
+    if (const absl::Status name = CheckTopology({{exchange.topology, "x"}}); !name.ok()) {
+      Add("spec.exchange.topology", std::string(name.message()));
+    }
+    if (exchange.schedule == "graph" && exchange.graph_file.empty()) {
+      Add("spec.exchange.graph_file", "is required for schedule graph",
+          "name the file that says who meets whom, or choose another schedule");
+    }
+    const bool partners = exchange.algorithm == "gossip-grad" || exchange.algorithm == "sgp";
+    if (exchange.schedule == "hierarchical" && !partners && !Has("spec.exchange.algorithm")) {
+      Add("spec.exchange.schedule",
+          absl::StrCat("hierarchical is for algorithms that have partners, not for ",
+                       exchange.algorithm),
+          "use algorithm gossip-grad or sgp, or another schedule");
+    }
   }
 
   void CheckWorkers() {

@@ -27,7 +27,8 @@ SimOracle::Vectors SimOracle::PulledTowardsPartner(const Vectors& a, const Vecto
                                                    uint64_t step) const {
   Vectors out = a;
   for (Rank i = 0; i < size_; ++i) {
-    const Rank j = size_ == 1 ? i : schedule_->At(i, step).recv_from;
+    const Rank j = schedule_->At(i, step).recv_from;
+    if (j < 0) continue;
     for (size_t k = 0; k < out[i].size(); ++k) out[i][k] += 0.5 * (from[j][k] - from[i][k]);
   }
   return out;

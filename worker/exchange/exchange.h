@@ -46,6 +46,8 @@ struct ExchangeStats {
   // Norm of own minus partner's weights (gradients, where those are exchanged); measured every few
   // steps, else -1.
   double partner_distance = -1;
+  // How many rounds of the schedule this worker has passed over since it began; the latest, no sum.
+  uint64_t rounds_left_out = 0;
 
   ExchangeStats& operator+=(const ExchangeStats& other);
 };

@@ -149,6 +149,7 @@ void GossipGrad::Abort(absl::Status why) {
 }
 
 void GossipGrad::Expect(int unit) {
+  if (partners_.recv_from < 0) return;
   const bool last_one_to_come = exchanges_[unit].open && exchanges_[unit].round != round_;
   if (last_one_to_come) return;
   inflight_->PostRecv(unit, round_, partners_.recv_from);
@@ -163,9 +164,12 @@ absl::Status GossipGrad::Share(int unit) {
                       .partners = partners_,
                       .begun = start};
   const Rank to = partners_.send_to;
+  // What was sent is needed where a difference to it is mixed, sent or not.
+  const bool resting = partners_.recv_from < 0;
+  if (to < 0 && (resting || !is(Overlap::kStep))) return absl::OkStatus();
   // Where the transport is only a little behind, a wait here saves the partner a whole deadline;
   // almost always there is none.
-  const bool full = inflight_->HeldBy(to, unit) >= Inflight::kHeldPerPeer;
+  const bool full = to >= 0 && inflight_->HeldBy(to, unit) >= Inflight::kHeldPerPeer;
   GG_ASSIGN_OR_RETURN(const Flat message,
                       inflight_->Outgoing(unit, round_, to, full ? watch_.WaitUntil(to) : start));
   watch_.Waited(start, stats_);
@@ -182,6 +186,7 @@ absl::Status GossipGrad::Share(int unit) {
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   exchanges_[unit].snapshot = true;
   stats_.mixed += context_.clock->Now() - copying;
+  if (to < 0) return absl::OkStatus();
   inflight_->Send(unit, round_, to);
   const size_t bytes = message.size() * sizeof(float);
   ++stats_.messages_sent;
@@ -194,6 +199,7 @@ absl::Status GossipGrad::Share(int unit) {
 
 absl::Status GossipGrad::Collect(int unit, const Exchange& exchange) {
   const Rank partner = exchange.partners.recv_from;
+  if (partner < 0) return absl::OkStatus();
   const absl::Time start = context_.clock->Now();
   // Once more, in case that the buffer was not free when the step began.
   inflight_->PostRecv(unit, exchange.round, partner);
@@ -295,6 +301,7 @@ ExchangeStats GossipGrad::TakeStats() {
   }
   squared_distance_ = 0;
   distances_ = 0;
+  stats_.rounds_left_out = left_out_;
   return std::exchange(stats_, ExchangeStats());
 }
 

@@ -14,6 +14,9 @@
 // weights*: weights or weights-momentum. unit complete: its last GradientReady. (d): as half the
 // difference to what was sent in the same exchange, which keeps the whole of the local update.
 //
+// A worker whom the schedule gives nobody to send to or to receive from leaves that half of the step
+// out; what is updated, and when, does not change.
+//
 // Rounds: exchanges are numbered by rounds, and so are the schedule and the tags. A round is the
 // step plus what this worker has left out: one that was away goes on with the round of those it
 // meets (round_notes.h), because a partner that has passed a round sends nothing of it any more.
