@@ -47,7 +47,7 @@ std::string Topology(const v1::WorkerStatus& worker) {
   // The map of protobuf has no order.
   const std::map<std::string, std::string> labels(worker.topology().begin(),
                                                   worker.topology().end());
-  return labels.empty() ? "<none>" : absl::StrJoin(labels, ",", absl::PairFormatter("="));
+  return absl::StrJoin(labels, ",", absl::PairFormatter("="));
 }
 
 }  // namespace

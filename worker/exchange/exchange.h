@@ -46,8 +46,6 @@ struct ExchangeStats {
   // Norm of own minus partner's weights (gradients, where those are exchanged); measured every few
   // steps, else -1.
   double partner_distance = -1;
-  // How many rounds of the schedule this worker has passed over since it began; the latest, no sum.
-  uint64_t rounds_left_out = 0;
 
   ExchangeStats& operator+=(const ExchangeStats& other);
 };
@@ -103,6 +101,11 @@ class ExchangeStrategy {
   // nothing changes and the distance is 0. kDeadlineExceeded / kUnavailable name the rank that is
   // missing; the weights are then the replica's own.
   virtual absl::StatusOr<double> AverageReplicas(absl::Time deadline) = 0;
+
+  // How many rounds of its schedule a method with partners has passed over so far, and: pass over no
+  // fewer, from the next BeginStep on. For those that have to keep pace with each other.
+  virtual uint64_t rounds_left_out() const { return 0; }
+  virtual void LeaveOutRounds(uint64_t /*at_least*/) {}
 
   // Unblocks a waiting training thread with `why`. May be called from any thread; idempotent.
   virtual void Abort(absl::Status why) = 0;

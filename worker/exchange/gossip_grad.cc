@@ -301,7 +301,6 @@ ExchangeStats GossipGrad::TakeStats() {
   }
   squared_distance_ = 0;
   distances_ = 0;
-  stats_.rounds_left_out = left_out_;
   return std::exchange(stats_, ExchangeStats());
 }
 

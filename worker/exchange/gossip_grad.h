@@ -26,6 +26,7 @@
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -53,6 +54,8 @@ class GossipGrad final : public ExchangeStrategy {
   absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override;
   absl::StatusOr<ExchangeStats> Settle() override;
   absl::StatusOr<double> AverageReplicas(absl::Time deadline) override;
+  uint64_t rounds_left_out() const override { return left_out_; }
+  void LeaveOutRounds(uint64_t at_least) override { left_out_ = std::max(left_out_, at_least); }
   void Abort(absl::Status why) override;
 
  private:

@@ -2,11 +2,15 @@
 #include "worker/exchange/grouped.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/rng.h"
 #include "core/schedule/grouping.h"
 #include "core/schedule/hierarchical.h"
 #include "core/status.h"
@@ -22,13 +26,27 @@ namespace {
 // Collectives of all workers, of the group, and of the inner method.
 constexpr uint64_t kLanes = 3;
 
-// What travels behind the last unit's gradient.
-constexpr size_t kMissed = 0;         // exchanges missed since the group was made equal
-constexpr size_t kLeftOut = 1;        // rounds left out, modulo kLeftOutRange
-constexpr size_t kLeftOutSquare = 2;  // its square: equal numbers have no variance
-constexpr size_t kNews = 3;
-// Small enough for squares and their means to be exact to 1e-3.
-constexpr uint64_t kLeftOutRange = 64;
+// What travels behind the first unit's gradient: for every member a place that only it fills, so that
+// the sum is what all of them say. Numbers of so few bits survive being divided and multiplied.
+constexpr uint64_t kNewsRange = 1 << 20;
+
+// Differs for replicas that differ, but for one pair in kNewsRange when cut to it.
+uint64_t HashOf(std::initializer_list<ConstFlat> parts) {
+  // Independent sums, so that they are computed side by side.
+  constexpr size_t kSums = 16;
+  uint32_t sums[kSums] = {};
+  for (const ConstFlat part : parts) {
+    size_t i = 0;
+    for (; i + kSums <= part.size(); i += kSums) {
+      for (size_t j = 0; j < kSums; ++j) {
+        sums[j] = sums[j] * 0x01000193u + std::bit_cast<uint32_t>(part[i + j]);
+      }
+    }
+    for (; i < part.size(); ++i) sums[0] = sums[0] * 0x01000193u + std::bit_cast<uint32_t>(part[i]);
+  }
+  return StableHash(
+      absl::string_view(reinterpret_cast<const char*>(sums), sizeof(sums)));
+}
 
 // What the averages need of a context, among other workers.
 ExchangeContext Among(const ExchangeContext& context, PeerGroup& group) {
@@ -72,9 +90,9 @@ class Grouped final : public ExchangeStrategy {
   absl::Status Build(const MakeInner& make_inner) {
     std::vector<AverageLane> lanes;
     for (const ExchangeUnit& unit : plan_.units) lanes.push_back({.floats = unit.count});
-    lanes.back().floats += kNews;
+    lanes.front().floats += news_floats();
     GG_ASSIGN_OR_RETURN(averager_, Averager::Create(group_, lanes));
-    GG_ASSIGN_OR_RETURN(news_, group_.device->Allocate(kNews * sizeof(float)));
+    GG_ASSIGN_OR_RETURN(news_, group_.device->Allocate(news_floats() * sizeof(float)));
     ExchangeContext inner = Among(all_, *circles_.between);
     inner.spec.schedule = std::string(Hierarchical::kBetweenGroups);
     inner.spec.average_every = 0;
@@ -108,7 +126,7 @@ class Grouped final : public ExchangeStrategy {
     const int unit = plan_.unit_of_block[block];
     if (++ready_[unit] < plan_.units[unit].blocks) return absl::OkStatus();
     std::vector<ConstFlat> parts = {Gradients(unit)};
-    if (unit + 1 == unit_count()) parts.push_back(News());
+    if (unit == 0) parts.push_back(News());
     GG_RETURN_IF_ERROR(averager_->Start(unit, step_, parts, stats_));
     while (next_ <= unit && averager_->finished(next_)) GG_RETURN_IF_ERROR(Deliver());
     return absl::OkStatus();
@@ -118,15 +136,11 @@ class Grouped final : public ExchangeStrategy {
     while (next_ < unit_count()) GG_RETURN_IF_ERROR(Deliver());
     steps_done_ = step + 1;
     GG_ASSIGN_OR_RETURN(const ExchangeStats exchanged, inner_->EndStep(step));
-    Note(exchanged);
-    if (drifted_) GG_RETURN_IF_ERROR(Heal());
+    stats_ += exchanged;
     if (average_.Due(steps_done_)) {
       GG_RETURN_IF_ERROR(SettleInner());
       watch_.ResetBudget();
-      const uint64_t failures = average_.failures();
       GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, watch_, stats_));
-      // It may have succeeded for another member of the group.
-      missed_ += average_.failures() - failures;
     }
     circles_.group->Expire(Channel::kCollective, step * kCollectivesPerStep);
     return std::exchange(stats_, ExchangeStats());
@@ -159,13 +173,28 @@ class Grouped final : public ExchangeStrategy {
     return group_.clock->Now() + absl::Seconds(group_.spec.collective_seconds);
   }
 
+  // First the hashes of all members, then the rounds that they have left out.
+  size_t news_floats() const { return 2 * static_cast<size_t>(group_.size); }
   Flat News() {
-    const Flat news = news_->floats().subspan(0, kNews);
-    const float left_out = static_cast<float>(left_out_ % kLeftOutRange);
-    news[kMissed] = static_cast<float>(missed_);
-    news[kLeftOut] = left_out;
-    news[kLeftOutSquare] = left_out * left_out;
+    const Flat news = news_->floats().subspan(0, news_floats());
+    std::fill(news.begin(), news.end(), 0.0f);
+    const uint64_t hash = HashOf({group_.arena->weights(), group_.arena->momentum()});
+    news[group_.rank] = static_cast<float>(hash % kNewsRange);
+    news[group_.size + group_.rank] = static_cast<float>(inner_->rounds_left_out() % kNewsRange);
     return news;
+  }
+
+  // The same on all members: they have the same bits.
+  absl::Status Read(ConstFlat mean) {
+    const auto said = [&](int place) { return std::lround(double{mean[place]} * group_.size); };
+    bool equal = true;
+    int64_t left_out = 0;
+    for (int member = 0; member < group_.size; ++member) {
+      equal = equal && said(member) == said(0);
+      left_out = std::max<int64_t>(left_out, said(group_.size + member));
+    }
+    inner_->LeaveOutRounds(static_cast<uint64_t>(left_out));
+    return equal ? absl::OkStatus() : Heal();
   }
 
   // The mean that the next unit waits for goes to the inner method.
@@ -177,41 +206,24 @@ class Grouped final : public ExchangeStrategy {
     GG_RETURN_IF_ERROR(
         group_.device->Copy(*group_.stream, mean->subspan(0, u.count), Gradients(unit)));
     GG_RETURN_IF_ERROR(group_.stream->Synchronize());
-    if (unit + 1 == unit_count()) drifted_ = Drifted(mean->subspan(u.count, kNews));
+    if (unit == 0) GG_RETURN_IF_ERROR(Read(mean->subspan(u.count, news_floats())));
     for (BlockIndex b = u.first; b < u.first + u.blocks; ++b) {
       GG_RETURN_IF_ERROR(inner_->GradientReady(b));
     }
     return absl::OkStatus();
   }
 
-  // The same answer on all members: they have the same bits.
-  bool Drifted(ConstFlat mean) const {
-    const float variance = mean[kLeftOutSquare] - mean[kLeftOut] * mean[kLeftOut];
-    // One of n that differs by one makes (n - 1) / n^2.
-    const float n = static_cast<float>(group_.size);
-    return mean[kMissed] > 0 || variance > 0.5f * (n - 1) / (n * n);
-  }
-
   absl::Status Heal() {
-    GG_RETURN_IF_ERROR(SettleInner());
     const absl::Time start = group_.clock->Now();
-    const absl::StatusOr<double> distance = heal_.Run(steps_done_, Deadline());
+    const absl::StatusOr<double> distance = heal_.Run(step_, Deadline());
     stats_.waited += group_.clock->Now() - start;
-    if (!distance.ok()) return Annotate(distance.status(), Where());
-    missed_ = 0;
-    return absl::OkStatus();
+    return distance.ok() ? absl::OkStatus() : Annotate(distance.status(), Where());
   }
 
   absl::Status SettleInner() {
     GG_ASSIGN_OR_RETURN(const ExchangeStats settled, inner_->Settle());
-    Note(settled);
+    stats_ += settled;
     return absl::OkStatus();
-  }
-
-  void Note(const ExchangeStats& exchanged) {
-    stats_ += exchanged;
-    missed_ += exchanged.exchanges_skipped;
-    left_out_ = exchanged.rounds_left_out;
   }
 
   std::string Where() const {
@@ -248,9 +260,6 @@ class Grouped final : public ExchangeStrategy {
   std::unique_ptr<ExchangeStrategy> inner_;
   uint64_t step_ = 0;
   uint64_t steps_done_ = 0;
-  uint64_t missed_ = 0;  // since the group was made equal
-  uint64_t left_out_ = 0;
-  bool drifted_ = false;
   ExchangeStats stats_;
 };
 

@@ -8,10 +8,12 @@
 // GradientReady follows when the mean is, in order, at a later hook and at EndStep at the latest. So
 // all members of a group make the same updates and stay equal.
 //
-// They drift when one of them misses a partner that another met. With the last unit of every step
-// travels how many exchanges each member has missed since the group was last made equal, and how many
-// rounds it has left out; if anybody missed one, or their rounds differ, the group averages its
-// replicas at the end of that step.
+// They drift when one of them misses a partner that another met, or meets one that has drifted. Behind
+// the first unit of every step travels a hash of every member's replica; where the hashes differ the
+// group averages its replicas before anybody updates. So what a method with overlap none or layerwise
+// sends is equal in the whole group again. With overlap step it was sent before; what others make of
+// it halves from step to step until no bit differs. With the hashes travel the numbers of rounds that
+// the members have left out (gossip_grad.h), and all go on with the largest.
 //
 // A step cannot go on without every member of the group: who does not answer within
 // spec.collective_seconds ends the job, by name. The closing and the periodic average are over all

@@ -119,10 +119,7 @@ absl::Status ReplicaAverage::RunPeriodic(uint64_t steps_done, PartnerWatch& watc
   metrics.Add(CounterId::kGossipBytes, static_cast<double>(outcome.bytes_received),
               {"received", context_.transport});
   GG_RETURN_IF_ERROR(aborted());
-  if (!outcome.status.ok()) {
-    ++failures_;
-    watch.AverageFailed(outcome.missing, steps_done - 1, outcome.status);
-  }
+  if (!outcome.status.ok()) watch.AverageFailed(outcome.missing, steps_done - 1, outcome.status);
   return absl::OkStatus();
 }
 

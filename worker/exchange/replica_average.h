@@ -38,9 +38,6 @@ class ReplicaAverage {
   // Abort is.
   absl::Status RunPeriodic(uint64_t steps_done, PartnerWatch& watch, ExchangeStats& stats);
 
-  // Periodic ones that have failed so far.
-  uint64_t failures() const { return failures_; }
-
   // From any thread: ends the average under way and those to come.
   void Abort(absl::Status why);
   absl::Status aborted();
@@ -60,7 +57,6 @@ class ReplicaAverage {
   const ExchangeContext& context_;
   uint64_t last_steps_done_ = ~uint64_t{0};
   uint64_t repeats_ = 0;  // averages after the same step
-  uint64_t failures_ = 0;
   Mutex mu_;
   absl::Status aborted_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<RingState> running_ ABSL_GUARDED_BY(mu_);

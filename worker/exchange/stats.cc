@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "worker/exchange/exchange.h"
 
 namespace gg {
@@ -13,7 +11,6 @@ ExchangeStats& ExchangeStats::operator+=(const ExchangeStats& other) {
   waited += other.waited;
   mixed += other.mixed;
   if (other.partner_distance >= 0) partner_distance = other.partner_distance;
-  rounds_left_out = std::max(rounds_left_out, other.rounds_left_out);
   return *this;
 }
 
