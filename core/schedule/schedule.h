@@ -48,7 +48,7 @@ class PartnerSchedule {
   virtual int size() const = 0;
   // Steps from the beginning of a round after which every rank has influenced every other, the unit
   // in which rotations change; 0 for size 1. Of random the fewest that are possible,
-  // ceil(log2 size): how many it takes is by chance, up to about twice as many in the mean
+  // ceil(log2 size): how many it takes is by chance, at most twice as many in the mean
   // (docs/algorithms/random.md).
   virtual int round_length() const = 0;
   // The permutation of ranks in force: rotation(step)[v] is the rank at position v. Identity in the

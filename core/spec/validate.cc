@@ -283,6 +283,10 @@ class Checker {
                            spec_.workers.max, " workers"));
   }
 
+  bool HasPartners() const {
+    return spec_.exchange.algorithm == "gossip-grad" || spec_.exchange.algorithm == "sgp";
+  }
+
   void CheckSchedule() {
     const ExchangeSpec& exchange = spec_.exchange;
     if (!IsPath(exchange.graph_file)) {
@@ -295,8 +299,7 @@ class Checker {
       Add("spec.exchange.graph_file", "is required for schedule graph",
           "name the file that says who meets whom, or choose another schedule");
     }
-    const bool partners = exchange.algorithm == "gossip-grad" || exchange.algorithm == "sgp";
-    if (exchange.schedule == "hierarchical" && !partners && !Has("spec.exchange.algorithm")) {
+    if (exchange.schedule == "hierarchical" && !HasPartners() && !Has("spec.exchange.algorithm")) {
       Add("spec.exchange.schedule",
           absl::StrCat("hierarchical is for algorithms that have partners, not for ",
                        exchange.algorithm),
@@ -314,7 +317,7 @@ class Checker {
           absl::StrCat("set max to ", workers.min, " or more"));
       return;
     }
-    if (spec_.exchange.algorithm != "gossip-grad") return;  // the others have no partners
+    if (!HasPartners()) return;
     if (spec_.exchange.schedule != "hypercube") return;
     for (int64_t size = workers.min; size <= workers.max; ++size) {
       if ((size & (size - 1)) == 0) continue;

@@ -8,7 +8,7 @@
 // The loop promises this order for every step:
 //   BeginStep(t), BlockNeeded(b) for every block (first layer first), GradientReady(b) for every
 //   block (last layer first), EndStep(t); Settle() at any point between EndStep and the next
-//   BeginStep; AverageReplicas() at the end.
+//   BeginStep, or before a step's first GradientReady; AverageReplicas() at the end.
 // A lost or late partner degrades one exchange, never the job: every wait ends at its deadline and
 // is counted with the partner's name.
 //

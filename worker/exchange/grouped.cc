@@ -214,6 +214,8 @@ class Grouped final : public ExchangeStrategy {
   }
 
   absl::Status Heal() {
+    // What is open still carries the difference.
+    GG_RETURN_IF_ERROR(SettleInner());
     const absl::Time start = group_.clock->Now();
     const absl::StatusOr<double> distance = heal_.Run(step_, Deadline());
     stats_.waited += group_.clock->Now() - start;
