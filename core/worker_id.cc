@@ -17,8 +17,8 @@ absl::Status CheckWord(absl::string_view what, absl::string_view id) {
   constexpr size_t kLongest = 253;
   if (id.empty()) return absl::InvalidArgumentError(absl::StrCat("a ", what, " must not be empty"));
   if (id.size() > kLongest) {
-    return absl::InvalidArgumentError(absl::StrCat("a ", what, " of ", id.size(),
-                                                   " characters, at most ", kLongest, " may be"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a ", what, " of ", id.size(), " characters, at most ", kLongest, " may be"));
   }
   const bool plain = absl::ascii_isalnum(static_cast<unsigned char>(id[0])) &&
                      std::all_of(id.begin(), id.end(), [](char c) {
@@ -39,8 +39,8 @@ absl::Status CheckWorkerId(absl::string_view id) {
 
 absl::Status CheckTopology(const std::map<std::string, std::string>& labels) {
   if (labels.size() > kMostLabels) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        labels.size(), " topology labels, at most ", kMostLabels, " may be"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(labels.size(), " topology labels, at most ", kMostLabels, " may be"));
   }
   for (const auto& [name, value] : labels) {
     GG_RETURN_IF_ERROR(CheckWord("topology name", name));

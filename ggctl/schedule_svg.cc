@@ -55,15 +55,14 @@ class Panel {
         step_(index) {}
 
   std::string Draw() const {
-    std::string out =
-        absl::StrFormat("  <text x=\"%.1f\" y=\"%.1f\">step %d</text>\n", middle_.x,
-                        middle_.y - kPanel / 2 - kTitle / 4, step_);
+    std::string out = absl::StrFormat("  <text x=\"%.1f\" y=\"%.1f\">step %d</text>\n", middle_.x,
+                                      middle_.y - kPanel / 2 - kTitle / 4, step_);
     for (const auto& group : view_.groups) {
       for (size_t i = 0; i < group.size(); ++i) {
         const Point a = Of(group[i]), b = Of(group[(i + 1) % group.size()]);
         absl::StrAppendFormat(
-            &out, "  <line class=\"group\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", a.x,
-            a.y, b.x, b.y);
+            &out, "  <line class=\"group\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+            a.x, a.y, b.x, b.y);
         if (group.size() == 2) break;
       }
     }

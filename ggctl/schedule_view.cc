@@ -87,9 +87,8 @@ std::string ScheduleToText(const ScheduleView& view) {
     row.push_back(Edges(view.steps[step]));
     rows.push_back(std::move(row));
   }
-  std::string text =
-      absl::StrCat("Schedule:     ", view.name, ", ", view.size, " workers, seed ", view.seed,
-                   view.rotate ? "" : ", without rotation", "\n");
+  std::string text = absl::StrCat("Schedule:     ", view.name, ", ", view.size, " workers, seed ",
+                                  view.seed, view.rotate ? "" : ", without rotation", "\n");
   absl::StrAppend(&text, "Round:        ", view.round_length, " steps\n");
   if (!view.groups.empty()) {
     absl::StrAppend(&text, "Groups:       ",
@@ -141,14 +140,15 @@ std::string ScheduleToDot(const ScheduleView& view) {
       if (to >= 0) edges[{r, to}].push_back(step);
     }
   }
-  std::string text = absl::StrCat("digraph \"", view.name, "\" {\n  layout=\"",
-                                  view.groups.empty() ? "circo" : "fdp",
-                                  "\";\n  node [shape=circle];\n");
+  std::string text =
+      absl::StrCat("digraph \"", view.name, "\" {\n  layout=\"",
+                   view.groups.empty() ? "circo" : "fdp", "\";\n  node [shape=circle];\n");
   for (size_t g = 0; g < view.groups.size(); ++g) {
     absl::StrAppend(&text, "  subgraph cluster_", g, " { ", absl::StrJoin(view.groups[g], "; "),
                     "; }\n");
   }
-  for (Rank r = 0; r < view.size && view.groups.empty(); ++r) absl::StrAppend(&text, "  ", r, ";\n");
+  for (Rank r = 0; r < view.size && view.groups.empty(); ++r)
+    absl::StrAppend(&text, "  ", r, ";\n");
   for (const auto& [edge, steps] : edges) {
     absl::StrAppend(&text, "  ", edge.first, " -> ", edge.second, " [label=\"",
                     absl::StrJoin(steps, ","), "\"];\n");

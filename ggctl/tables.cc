@@ -90,8 +90,8 @@ Rows JobTable(const std::vector<v1::Job>& jobs, bool wide) {
 Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
   std::vector<std::string> head = {"NAME", "STATE", "JOB", "RANK", "STEP", "SAMPLES/S"};
   if (wide)
-    head.insert(head.end(),
-                {"EXPOSED", "SKIPPED", "HOST", "TOPOLOGY", "PID", "ADDRESS", "TRANSPORT", "DEVICE"});
+    head.insert(head.end(), {"EXPOSED", "SKIPPED", "HOST", "TOPOLOGY", "PID", "ADDRESS",
+                             "TRANSPORT", "DEVICE"});
   head.push_back("HEARTBEAT");
   Rows rows = {head};
   for (const v1::WorkerStatus& w : workers) {
@@ -104,8 +104,8 @@ Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
                                     ranked ? absl::StrFormat("%.0f", w.samples_per_second()) : ""};
     if (wide) {
       row.insert(row.end(), {Percent(w.comm_wait_ratio()), absl::StrCat(w.skipped_exchanges()),
-                             w.host(), Topology(w), absl::StrCat(w.pid()),
-                             HostPort(w.address()), OneWord(w.transport()), OneWord(w.device())});
+                             w.host(), Topology(w), absl::StrCat(w.pid()), HostPort(w.address()),
+                             OneWord(w.transport()), OneWord(w.device())});
     }
     row.push_back(Age(w.has_last_heartbeat(), w.last_heartbeat()));
     rows.push_back(std::move(row));
@@ -116,7 +116,8 @@ Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
 Rows MemberTable(const v1::Job& job, bool wide) {
   std::vector<std::string> head = {"RANK",      "NAME",    "STATE",   "STEP",     "LOSS",
                                    "SAMPLES/S", "EXPOSED", "SKIPPED", "TRANSPORT"};
-  if (wide) head.insert(head.end(), {"EPOCH", "HOST", "TOPOLOGY", "PID", "ADDRESS", "DEVICE", "HEARTBEAT"});
+  if (wide)
+    head.insert(head.end(), {"EPOCH", "HOST", "TOPOLOGY", "PID", "ADDRESS", "DEVICE", "HEARTBEAT"});
   head.push_back("REASON");
   Rows rows = {head};
   for (const v1::WorkerStatus& w : job.workers()) {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/status.h"
 #include "core/worker_id.h"
@@ -30,13 +30,12 @@ absl::Status AddPlaces(const std::string& text, int64_t workers,
   std::vector<std::string> places;
   if (equals != std::string::npos) places = absl::StrSplit(text.substr(equals + 1), ',');
   for (const std::string& place : places) {
-    GG_RETURN_IF_ERROR(
-        Annotate(CheckTopology({{name, place}}), absl::StrCat("--topology ", text)));
+    GG_RETURN_IF_ERROR(Annotate(CheckTopology({{name, place}}), absl::StrCat("--topology ", text)));
   }
   if (static_cast<int64_t>(places.size()) != workers) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--topology ", text, ": expected NAME= and the places of ", workers,
-        " workers, separated by commas, such as rack=0,0,1,1; got ", places.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--topology ", text, ": expected NAME= and the places of ", workers,
+                     " workers, separated by commas, such as rack=0,0,1,1; got ", places.size()));
   }
   if (!topology.emplace(name, std::move(places)).second) {
     return absl::InvalidArgumentError(absl::StrCat("--topology ", name, " is given twice"));

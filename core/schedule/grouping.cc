@@ -49,10 +49,10 @@ absl::StatusOr<std::vector<std::string>> PlacesOf(const View& view, absl::string
     places.push_back(it == member.topology.end() ? "" : it->second);
   }
   if (without.empty()) return places;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "schedule hierarchical groups workers by the topology ", topology, ", which ",
-      absl::StrJoin(without, ", "), without.size() == 1 ? " does" : " do",
-      " not have: start gg-worker with --topology ", topology, "=PLACE"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("schedule hierarchical groups workers by the topology ", topology, ", which ",
+                   absl::StrJoin(without, ", "), without.size() == 1 ? " does" : " do",
+                   " not have: start gg-worker with --topology ", topology, "=PLACE"));
 }
 
 }  // namespace gg

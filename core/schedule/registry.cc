@@ -59,8 +59,7 @@ Made MakeFromGraph(const ScheduleOptions& options) {
       if (send_to[v] >= 0) stage[send_to[v]].recv_from = v;
     }
   }
-  return std::make_unique<RotatedSchedule>("graph", options, std::move(stages),
-                                           graph.round_length);
+  return std::make_unique<RotatedSchedule>("graph", options, std::move(stages), graph.round_length);
 }
 
 struct Known {

@@ -68,7 +68,7 @@ class PartnerSchedule {
 struct ScheduleOptions {
   int size = 1;
   uint64_t seed = 0;
-  bool rotate = true;                          // random draws anew in any case
+  bool rotate = true;                                    // random draws anew in any case
   std::shared_ptr<const ScheduleGraph> graph = nullptr;  // graph only
   std::vector<std::string> places = {};  // hierarchical only: by rank; equal ones form a group
 };

@@ -155,7 +155,8 @@ const std::vector<Field>& FieldTable() {
           "Who meets whom. dissemination: any number of workers. hypercube: powers of two, "
           "partners swap. ring: the next worker. exponential: the worker 2^k further on. "
           "random: new pairs each step. hierarchical: all workers of a group (`topology`) in every "
-          "step, and one of another group. graph: what `graph_file` says. Used by gossip-grad and sgp."),
+          "step, and one of another group. graph: what `graph_file` says. Used by gossip-grad and "
+          "sgp."),
       Text("spec.exchange.graph_file", GG_REF(exchange.graph_file),
            "Path of the graph (docs/formats/graph.md), the same on every worker. Used by schedule "
            "graph only."),

@@ -290,7 +290,8 @@ class Checker {
   void CheckSchedule() {
     const ExchangeSpec& exchange = spec_.exchange;
     if (!IsPath(exchange.graph_file)) {
-      Add("spec.exchange.graph_file", absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
+      Add("spec.exchange.graph_file",
+          absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
     }
     if (const absl::Status name = CheckTopology({{exchange.topology, "x"}}); !name.ok()) {
       Add("spec.exchange.topology", std::string(name.message()));

@@ -72,8 +72,8 @@ struct Rule {
   const char* overlap;
 };
 constexpr Rule kRules[] = {
-    {"gradients", "none"},    {"gradients", "layerwise"},        {"gradients", "step"},
-    {"weights", "none"},      {"weights", "layerwise"},          {"weights", "step"},
+    {"gradients", "none"},        {"gradients", "layerwise"},        {"gradients", "step"},
+    {"weights", "none"},          {"weights", "layerwise"},          {"weights", "step"},
     {"weights-momentum", "none"}, {"weights-momentum", "layerwise"}, {"weights-momentum", "step"}};
 
 class EverySchedule : public testing::TestWithParam<std::tuple<std::string, int>> {
@@ -190,8 +190,8 @@ TEST_P(Groups, TheClosingAndThePeriodicAverageAreOverAllWorkers) {
 // met theirs, and the group is made equal again in the next step, before anything of it is sent.
 TEST_P(Groups, AMissedPartnerIsHealed) {
   if (GetParam().groups == 1) return;
-  for (const Rule& rule : {Rule{"gradients", "none"}, Rule{"weights", "none"},
-                           Rule{"weights-momentum", "none"}}) {
+  for (const Rule& rule :
+       {Rule{"gradients", "none"}, Rule{"weights", "none"}, Rule{"weights-momentum", "none"}}) {
     SCOPED_TRACE(rule.payload);
     const SimScenario scenario = Make(rule);
     constexpr uint64_t kStep = 4;

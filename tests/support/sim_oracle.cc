@@ -29,12 +29,11 @@ SimOracle::SimOracle(const SimModel& model, const ExchangeSpec& spec, int size,
       halved_(halved),
       size_(size),
       offsets_(std::move(offsets)),
-      schedule_(
-          [&] {
-            const View view = ViewOf(size, hosts);
-            return ScheduleOf(spec, model.seed, size, &view);
-          }()
-              .value()) {
+      schedule_([&] {
+        const View view = ViewOf(size, hosts);
+        return ScheduleOf(spec, model.seed, size, &view);
+      }()
+                    .value()) {
   std::vector<double> initial;
   for (const size_t i : offsets_) initial.push_back(static_cast<float>(model_.Initial(i)));
   w_.assign(size, initial);

@@ -23,7 +23,7 @@ struct WorkerFlags {
   std::string http_listen = "127.0.0.1:0";
   int threads = 0;  // > 0 after ParseWorkerFlags
   std::string device = "auto";
-  std::string port_file;  // "" = none
+  std::string port_file;                        // "" = none
   std::map<std::string, std::string> topology;  // labels beside the host's name
   absl::Duration coordinator_timeout = absl::Seconds(30);
   LogFormat log_format = LogFormat::kText;

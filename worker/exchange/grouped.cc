@@ -44,8 +44,7 @@ uint64_t HashOf(std::initializer_list<ConstFlat> parts) {
     }
     for (; i < part.size(); ++i) sums[0] = sums[0] * 0x01000193u + std::bit_cast<uint32_t>(part[i]);
   }
-  return StableHash(
-      absl::string_view(reinterpret_cast<const char*>(sums), sizeof(sums)));
+  return StableHash(absl::string_view(reinterpret_cast<const char*>(sums), sizeof(sums)));
 }
 
 // What the averages need of a context, among other workers.

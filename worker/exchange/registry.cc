@@ -143,10 +143,9 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
   GG_ASSIGN_OR_RETURN(choice.rule, ParseRule(context.spec));
   const bool hierarchical = context.spec.schedule == "hierarchical";
   if (hierarchical) GG_RETURN_IF_ERROR(CheckHierarchical(*algorithm));
-  GG_ASSIGN_OR_RETURN(
-      choice.schedule,
-      ScheduleOf(context.spec, context.seed, context.size,
-                 context.group == nullptr ? nullptr : &context.group->view()));
+  GG_ASSIGN_OR_RETURN(choice.schedule,
+                      ScheduleOf(context.spec, context.seed, context.size,
+                                 context.group == nullptr ? nullptr : &context.group->view()));
   if (!(context.spec.deadline_seconds > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "exchange deadline_seconds must be above 0, not ", context.spec.deadline_seconds));
@@ -157,11 +156,11 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
     return algorithm->make(std::move(context), std::move(choice));
   }
   const ExchangeRule rule = choice.rule;
-  return MakeGrouped(std::move(context), [algorithm, rule](
-                                             ExchangeContext inner,
-                                             std::unique_ptr<PartnerSchedule> between_groups) {
-    return algorithm->make(std::move(inner), {rule, std::move(between_groups)});
-  });
+  return MakeGrouped(
+      std::move(context),
+      [algorithm, rule](ExchangeContext inner, std::unique_ptr<PartnerSchedule> between_groups) {
+        return algorithm->make(std::move(inner), {rule, std::move(between_groups)});
+      });
 }
 
 std::vector<absl::string_view> ExchangeNames() {

@@ -30,8 +30,8 @@ absl::StatusOr<std::shared_ptr<SubGroup>> SubGroup::Create(PeerGroup& whole,
   }
   for (const Rank member : members) {
     if (member >= 0 && member < whole.view().size()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("sub-group: rank ", member,
-                                                   " is not in the view of ", whole.view().size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("sub-group: rank ", member, " is not in the view of ", whole.view().size()));
   }
   if (!std::binary_search(sorted.begin(), sorted.end(), whole.self())) {
     return absl::InvalidArgumentError(

@@ -38,8 +38,8 @@ std::string Golden(std::vector<std::string> arguments) {
 }
 
 const std::vector<std::string> kRandom = {"--schedule", "random", "--workers", "5", "--steps", "4"};
-const std::vector<std::string> kHierarchical = {"--schedule", "hierarchical", "--workers", "6",
-                                                "--groups",   "3",            "--steps",   "4"};
+const std::vector<std::string> kHierarchical = {
+    "--schedule", "hierarchical", "--workers", "6", "--groups", "3", "--steps", "4"};
 
 std::vector<std::string> As(std::vector<std::string> arguments, const char* form) {
   arguments.insert(arguments.end(), {"-o", form});

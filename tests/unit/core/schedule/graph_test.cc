@@ -21,8 +21,7 @@ TEST(ScheduleGraph, StagesAreLinesOfEdgesAndSwaps) {
       "# two stages\n\nworkers 4\r\n0>1 1>2\t2>3 3>0  # round\n  0-2 1-3\n", "g.txt");
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ(graph->size, 4);
-  EXPECT_EQ(graph->send_to,
-            (std::vector<std::vector<int>>{{1, 2, 3, 0}, {2, 3, 0, 1}}));
+  EXPECT_EQ(graph->send_to, (std::vector<std::vector<int>>{{1, 2, 3, 0}, {2, 3, 0, 1}}));
   EXPECT_EQ(graph->round_length, 2);
 }
 
@@ -67,9 +66,9 @@ TEST(ScheduleGraph, MistakesAreNamedByLine) {
   EXPECT_EQ(Error("workers 3\n0>2 1>2\n"),
             "g.txt:2: worker 2 receives from 0 and from 1 in one stage; write two lines");
   for (const char* word : {"0", "0>", ">1", "a>b", "0=1", "0>1>2", "0,1", "99999999999>1"}) {
-    EXPECT_EQ(Error(std::string("workers 3\n") + word),
-              std::string("g.txt:2: \"") + word +
-                  "\": expected A>B, A sends to B, or A-B, both swap");
+    EXPECT_EQ(
+        Error(std::string("workers 3\n") + word),
+        std::string("g.txt:2: \"") + word + "\": expected A>B, A sends to B, or A-B, both swap");
   }
 }
 
@@ -94,8 +93,7 @@ TEST(ScheduleGraph, IsForOneSizeAndIsNeeded) {
                 .status()
                 .message(),
             "the graph file is for 2 workers, but there are 3");
-  EXPECT_EQ(MakeSchedule("graph", {.size = 3}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MakeSchedule("graph", {.size = 3}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

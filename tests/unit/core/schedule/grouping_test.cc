@@ -33,8 +33,8 @@ TEST(Grouping, TakesTheLabelOfTheViewsMembers) {
 }
 
 TEST(Hierarchical, MembersMeetTheMemberWithTheirPlaceInTheOtherGroup) {
-  const auto schedule =
-      MakeSchedule("hierarchical", {.size = 6, .seed = 1, .places = {"b", "a", "a", "b", "c", "c"}});
+  const auto schedule = MakeSchedule(
+      "hierarchical", {.size = 6, .seed = 1, .places = {"b", "a", "a", "b", "c", "c"}});
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   EXPECT_EQ((*schedule)->round_length(), 2);
   EXPECT_EQ((*schedule)->At(0, 0), (Partners{4, 1}));

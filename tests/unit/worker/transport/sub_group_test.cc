@@ -60,10 +60,10 @@ TEST(SubGroup, RanksStandForMembersOfTheWhole) {
   (*group)->CancelRecv(2, kExchange);
   (*group)->Send(3, kExchange, {}, [](absl::Status) {});
   (*group)->Send(-1, kExchange, {}, [](absl::Status) {});
-  EXPECT_THAT(whole.calls, testing::ElementsAre(std::tuple("send", 5, 10u), std::tuple("recv", 0, 10u),
-                                                std::tuple("cancel", 0, 10u),
-                                                std::tuple("send", -1, 10u),
-                                                std::tuple("send", -1, 10u)));
+  EXPECT_THAT(whole.calls,
+              testing::ElementsAre(std::tuple("send", 5, 10u), std::tuple("recv", 0, 10u),
+                                   std::tuple("cancel", 0, 10u), std::tuple("send", -1, 10u),
+                                   std::tuple("send", -1, 10u)));
 }
 
 TEST(SubGroup, LanesOfCollectivesNeverMeetAndKeepTheirOrder) {
