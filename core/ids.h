@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct StepId {
 struct Member {
   std::string worker_id;  // stable over views and restarts
   std::string address;    // opaque to all but the transport that published it
+  // Where it stands, by the name of the place: {"host": "a", "rack": "3"}. Schedule hierarchical forms
+  // its groups by one of them.
+  std::map<std::string, std::string> topology = {};
   friend bool operator==(const Member&, const Member&) = default;
 };
 

@@ -36,6 +36,11 @@ bool ReaderIsGone() {
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
+// Of the first word of verbs of two words.
+std::string GroupSummary(const std::string& word) {
+  return word == "schedule" ? "Look at partner schedules" : "Work on this machine alone";
+}
+
 class CommandLine {
  public:
   CommandLine() : app_("GossipGraD: trains neural networks on clusters by gossip.", "ggctl") {
@@ -100,7 +105,7 @@ class CommandLine {
     if (words.size() > 1) {
       CLI::App*& group = groups_[words.front()];
       if (group == nullptr) {
-        group = app_.add_subcommand(words.front(), "Work on this machine alone");
+        group = app_.add_subcommand(words.front(), GroupSummary(words.front()));
       }
       parent = group;
     }

@@ -101,23 +101,25 @@ std::string ChecksumText(uint64_t checksum) {
 }
 
 Json WorkerToJson(const v1::WorkerStatus& w) {
-  return {{"name", w.worker_id()},
-          {"state", w.state()},
-          {"job", w.job()},
-          {"rank", w.rank() < 0 ? Json(nullptr) : Json(w.rank())},
-          {"host", w.host()},
-          {"pid", w.pid()},
-          {"address", w.address()},
-          {"transport", w.transport()},
-          {"device", w.device()},
-          {"step", w.step()},
-          {"epoch", Number(w.epoch())},
-          {"loss", Number(w.loss())},
-          {"samples_per_second", Number(w.samples_per_second())},
-          {"comm_wait_ratio", Number(w.comm_wait_ratio())},
-          {"skipped_exchanges", w.skipped_exchanges()},
-          {"reason", w.reason()},
-          {"last_heartbeat", Time(w.has_last_heartbeat(), w.last_heartbeat())}};
+  return {
+      {"name", w.worker_id()},
+      {"state", w.state()},
+      {"job", w.job()},
+      {"rank", w.rank() < 0 ? Json(nullptr) : Json(w.rank())},
+      {"host", w.host()},
+      {"topology", std::map<std::string, std::string>(w.topology().begin(), w.topology().end())},
+      {"pid", w.pid()},
+      {"address", w.address()},
+      {"transport", w.transport()},
+      {"device", w.device()},
+      {"step", w.step()},
+      {"epoch", Number(w.epoch())},
+      {"loss", Number(w.loss())},
+      {"samples_per_second", Number(w.samples_per_second())},
+      {"comm_wait_ratio", Number(w.comm_wait_ratio())},
+      {"skipped_exchanges", w.skipped_exchanges()},
+      {"reason", w.reason()},
+      {"last_heartbeat", Time(w.has_last_heartbeat(), w.last_heartbeat())}};
 }
 
 Json JobToJson(const v1::Job& job) {

@@ -72,6 +72,7 @@ class Run {
     cluster_options.log_folder = options_.log_folder;
     cluster_options.keep_logs = options_.keep_logs;
     cluster_options.workers = outcome_.workers;
+    cluster_options.topology = options_.topology;
     cluster_options.threads = static_cast<int>(spec_.workers.threads);
     auto prepared = LocalCluster::Prepare(cluster_options, &signals_);
     if (!prepared.ok()) return Failed(ExitCode::kGeneral, std::string(prepared.status().message()));

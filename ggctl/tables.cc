@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -39,6 +40,14 @@ std::string HostPort(absl::string_view address) {
   address = address.substr(0, address.find(';'));
   absl::ConsumePrefix(&address, "grpc:");
   return std::string(address);
+}
+
+// The labels that a worker was started with: rack=3,row=b.
+std::string Topology(const v1::WorkerStatus& worker) {
+  // The map of protobuf has no order.
+  const std::map<std::string, std::string> labels(worker.topology().begin(),
+                                                  worker.topology().end());
+  return absl::StrJoin(labels, ",", absl::PairFormatter("="));
 }
 
 }  // namespace
@@ -81,8 +90,8 @@ Rows JobTable(const std::vector<v1::Job>& jobs, bool wide) {
 Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
   std::vector<std::string> head = {"NAME", "STATE", "JOB", "RANK", "STEP", "SAMPLES/S"};
   if (wide)
-    head.insert(head.end(),
-                {"EXPOSED", "SKIPPED", "HOST", "PID", "ADDRESS", "TRANSPORT", "DEVICE"});
+    head.insert(head.end(), {"EXPOSED", "SKIPPED", "HOST", "TOPOLOGY", "PID", "ADDRESS",
+                             "TRANSPORT", "DEVICE"});
   head.push_back("HEARTBEAT");
   Rows rows = {head};
   for (const v1::WorkerStatus& w : workers) {
@@ -95,7 +104,7 @@ Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
                                     ranked ? absl::StrFormat("%.0f", w.samples_per_second()) : ""};
     if (wide) {
       row.insert(row.end(), {Percent(w.comm_wait_ratio()), absl::StrCat(w.skipped_exchanges()),
-                             w.host(), absl::StrCat(w.pid()), HostPort(w.address()),
+                             w.host(), Topology(w), absl::StrCat(w.pid()), HostPort(w.address()),
                              OneWord(w.transport()), OneWord(w.device())});
     }
     row.push_back(Age(w.has_last_heartbeat(), w.last_heartbeat()));
@@ -107,7 +116,8 @@ Rows WorkerTable(const std::vector<v1::WorkerStatus>& workers, bool wide) {
 Rows MemberTable(const v1::Job& job, bool wide) {
   std::vector<std::string> head = {"RANK",      "NAME",    "STATE",   "STEP",     "LOSS",
                                    "SAMPLES/S", "EXPOSED", "SKIPPED", "TRANSPORT"};
-  if (wide) head.insert(head.end(), {"EPOCH", "HOST", "PID", "ADDRESS", "DEVICE", "HEARTBEAT"});
+  if (wide)
+    head.insert(head.end(), {"EPOCH", "HOST", "TOPOLOGY", "PID", "ADDRESS", "DEVICE", "HEARTBEAT"});
   head.push_back("REASON");
   Rows rows = {head};
   for (const v1::WorkerStatus& w : job.workers()) {
@@ -121,8 +131,8 @@ Rows MemberTable(const v1::Job& job, bool wide) {
                                     absl::StrCat(w.skipped_exchanges()),
                                     OneWord(w.transport())};
     if (wide) {
-      row.insert(row.end(), {absl::StrFormat("%.1f", w.epoch()), w.host(), absl::StrCat(w.pid()),
-                             HostPort(w.address()), OneWord(w.device()),
+      row.insert(row.end(), {absl::StrFormat("%.1f", w.epoch()), w.host(), Topology(w),
+                             absl::StrCat(w.pid()), HostPort(w.address()), OneWord(w.device()),
                              w.has_last_heartbeat() ? Age(true, w.last_heartbeat()) : ""});
     }
     row.push_back(w.reason());

@@ -35,6 +35,7 @@ Action AddWatch(CLI::App& app);
 Action AddCancel(CLI::App& app);
 Action AddValidate(CLI::App& app);
 Action AddExplain(CLI::App& app);
+Action AddScheduleExplain(CLI::App& app);
 Action AddVersion(CLI::App& app);
 Action AddLocalRun(CLI::App& app);
 

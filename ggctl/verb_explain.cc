@@ -102,8 +102,8 @@ std::string Markdown() {
       "command line: `--set train.epochs=3`.\n\n```yaml\napiVersion: ",
       kApiVersion, "\nkind: ", kJobKind,
       "\nmetadata:\n  name: my-job\nspec: {}\n```\n\n"
-      "A relative `spec.data.path` counts from the folder of the job file; one given by `--set` "
-      "from the current folder. "
+      "A relative `spec.data.path` or `spec.exchange.graph_file` counts from the folder of the job "
+      "file; one given by `--set` from the current folder. "
       "Anchors, aliases and tags of YAML are not supported.\n");
   for (const Section& section : Sections()) {
     absl::StrAppend(&out, "\n## `", section.path, "`\n\n", section.help, "\n");

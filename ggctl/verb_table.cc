@@ -8,6 +8,8 @@ absl::Span<const Verb> Verbs() {
       {"local run", "Train a job on an embedded cluster of processes on this machine", AddLocalRun},
       {"validate", "Check a job file and show all its problems", AddValidate},
       {"explain", "Show the fields of the job file", AddExplain},
+      {"schedule explain", "Show who meets whom, and how soon everybody has met everybody",
+       AddScheduleExplain},
       {"submit", "Hand a job to the coordinator", AddSubmit},
       {"get", "List jobs or workers", AddGet},
       {"describe", "Show one job in full", AddDescribe},

@@ -80,6 +80,7 @@ FinishedReport Read(const v1::Finished& from) {
 WorkerInfo FromWire(const v1::Register& from) {
   WorkerInfo to;
   GG_REGISTER_FIELDS(GG_READ)
+  to.topology.insert(from.topology().begin(), from.topology().end());
   return to;
 }
 

@@ -71,6 +71,7 @@ void SetIdentity(const WorkerInfo& from, v1::WorkerStatus* to) {
   to->set_transport(from.transport);
   to->set_device(from.device);
   to->set_address(from.address);
+  to->mutable_topology()->insert(from.topology.begin(), from.topology.end());
 }
 
 void SetMember(const Job& job, Rank rank, v1::WorkerStatus* to) {

@@ -67,11 +67,17 @@ std::string CountWorkers(size_t count) {
   return absl::StrCat(count, count == 1 ? " worker" : " workers");
 }
 
+Member MemberOf(const WorkerInfo& worker) {
+  Member member = {worker.worker_id, worker.address, worker.topology};
+  member.topology.try_emplace("host", worker.host);
+  return member;
+}
+
 View ViewOf(const Job& job) {
   View view;
   view.number = job.view;
   for (const JobMember& member : job.members) {
-    view.members.push_back({member.worker.worker_id, member.worker.address});
+    view.members.push_back(MemberOf(member.worker));
   }
   return view;
 }

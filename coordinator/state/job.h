@@ -61,6 +61,7 @@ struct WorkerInfo {
   std::string transport;
   std::string device;
   int cpu_threads = 0;
+  std::map<std::string, std::string> topology;  // labels it was started with
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -219,6 +220,8 @@ std::string Describe(const Job& job, Rank rank);
 std::string CountWorkers(size_t count);
 // Ids, addresses and the number of a job's membership.
 View ViewOf(const Job& job);
+// The worker as the other members see it. Its host's name is the label "host", unless it has one.
+Member MemberOf(const WorkerInfo& worker);
 
 }  // namespace gg
 

@@ -54,6 +54,10 @@ Decision Register(const ClusterState& state, const input::WorkerRegistered& in, 
     decision.commands.push_back({in.session, "", command::HangUp{Annotate(id, "register")}});
     return decision;
   }
+  if (const absl::Status labels = CheckTopology(info.topology); !labels.ok()) {
+    decision.commands.push_back({in.session, "", command::HangUp{Annotate(labels, "register")}});
+    return decision;
+  }
   const auto old = state.workers.find(info.worker_id);
   if (old != state.workers.end()) {
     const WorkerInfo& was = old->second.info;

@@ -55,7 +55,7 @@ Decision Start(const ClusterState& state, const Job& job, const Group& idle, abs
   for (size_t rank = 0; rank < size; ++rank) {
     const WorkerInfo& info = idle[rank]->info;
     assigned.members.push_back(info);
-    view.members.push_back({info.worker_id, info.address});
+    view.members.push_back(MemberOf(info));
   }
   for (size_t rank = 0; rank < size; ++rank) {
     decision.commands.push_back({idle[rank]->session, idle[rank]->info.worker_id,

@@ -40,9 +40,11 @@ namespace v1 = gossipgrad::v1;
 
 void Write(const WorkerInfo& from, pb::Worker* to) {
   GG_WORKER_FIELDS(GG_WRITE_ONE)
+  to->mutable_topology()->insert(from.topology.begin(), from.topology.end());
 }
 void Read(const pb::Worker& from, WorkerInfo* to) {
   GG_WORKER_FIELDS(GG_READ_ONE)
+  to->topology.insert(from.topology().begin(), from.topology().end());
 }
 
 void Write(const JobResult& from, v1::JobResult* to) {

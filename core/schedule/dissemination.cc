@@ -6,10 +6,6 @@
 namespace gg {
 namespace {
 
-absl::Status AnySize(int /*size*/) {
-  return absl::OkStatus();
-}
-
 // 2^k < size at every stage, so nobody meets itself and no sum leaves the range of int.
 int Down(int position, int k, int size) {
   return (position - (1 << k) + size) % size;
@@ -20,6 +16,8 @@ int Up(int position, int k, int size) {
 
 }  // namespace
 
-const Topology kDissemination = {"dissemination", AnySize, Down, Up};
+// The two differ in the direction only.
+const Topology kDissemination = {"dissemination", AnySize, CeilLog2, CeilLog2, Down, Up};
+const Topology kExponential = {"exponential", AnySize, CeilLog2, CeilLog2, Up, Down};
 
 }  // namespace gg

@@ -10,8 +10,7 @@ namespace gg {
 uint64_t ScheduleFingerprint(const PartnerSchedule& schedule, int steps) {
   std::string text = absl::StrCat(schedule.name(), " ", schedule.size());
   for (int step = 0; step < steps; ++step) {
-    for (Rank rank = 0; rank < schedule.size(); ++rank) {
-      const Partners partners = schedule.At(rank, step);
+    for (const Partners& partners : schedule.Table(static_cast<uint64_t>(step))) {
       absl::StrAppend(&text, " ", partners.send_to, ",", partners.recv_from);
     }
   }

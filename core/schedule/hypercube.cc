@@ -22,6 +22,6 @@ int Across(int position, int k, int /*size*/) {
 
 }  // namespace
 
-const Topology kHypercube = {"hypercube", PowerOfTwo, Across, Across};
+const Topology kHypercube = {"hypercube", PowerOfTwo, CeilLog2, CeilLog2, Across, Across};
 
 }  // namespace gg

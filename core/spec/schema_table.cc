@@ -155,16 +155,18 @@ const std::vector<Field>& FieldTable() {
           {"dissemination", "hypercube", "ring", "exponential", "random", "hierarchical", "graph"},
           "Who meets whom. dissemination: any number of workers. hypercube: powers of two, "
           "partners swap. ring: the next worker. exponential: the worker 2^k further on. "
-          "random: new pairs each step. hierarchical: all workers of a host, and one of another "
-          "host. graph: what `graph_file` says. Used by gossip-grad and sgp."),
+          "random: new pairs each step. hierarchical: all workers of a group (`topology`) in every "
+          "step, and one of another group. graph: what `graph_file` says. Used by gossip-grad and "
+          "sgp."),
       Text("spec.exchange.graph_file", GG_REF(exchange.graph_file),
-           "Path of the graph, the same on every worker. Used by schedule graph only."),
+           "Path of the graph (docs/formats/graph.md), the same on every worker. Used by schedule "
+           "graph only."),
       Text("spec.exchange.topology", GG_REF(exchange.topology),
-           "Workers with the same label of this name form a group. Used by schedule hierarchical "
-           "only."),
+           "Workers with the same label of this name form a group. host is the name of a worker's "
+           "host; others are given by gg-worker --topology. Used by schedule hierarchical only."),
       Bool("spec.exchange.rotate", GG_REF(exchange.rotate),
-           "Draw a new permutation of the workers every ceil(log2 p) steps, so that everybody "
-           "meets everybody."),
+           "Draw a new permutation of the workers every round (ceil(log2 p) steps in most "
+           "schedules), so that everybody meets everybody."),
       Choice("spec.exchange.payload", GG_REF(exchange.payload),
              {"gradients", "weights", "weights-momentum"},
              "What is sent. gradients alone lets the models drift apart: use it together with "

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/spec/schema.h"
 #include "core/spec/suggest.h"
+#include "core/worker_id.h"
 
 namespace gg {
 namespace {
@@ -55,7 +56,8 @@ class Checker {
     CheckLabels();
     CheckModel();
     CheckData();
-    CheckExchange();
+    CheckEncoding();
+    CheckSchedule();
     CheckWorkers();
     // Field by field as in the table, so that a reader goes through the file once.
     std::stable_sort(errors_.begin(), errors_.end(), [](const FieldError& a, const FieldError& b) {
@@ -246,9 +248,13 @@ class Checker {
         "use larger images or another model");
   }
 
+  static bool IsPath(const std::string& path) {
+    return path.size() <= kMaxPath && path.find('\0') == std::string::npos;
+  }
+
   void CheckData() {
     const DataSpec& data = spec_.data;
-    if (data.path.size() > kMaxPath || data.path.find('\0') != std::string::npos) {
+    if (!IsPath(data.path)) {
       Add("spec.data.path", absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
     }
     if (Has("spec.data.format")) return;  // what else is needed depends on it
@@ -283,7 +289,7 @@ class Checker {
   }
 
   // What topk leaves out is made good by the next message to a partner, and only gradients add up so.
-  void CheckExchange() {
+  void CheckEncoding() {
     const ExchangeSpec& exchange = spec_.exchange;
     if (exchange.encoding != "topk") return;
     if (exchange.algorithm == "gossip-grad" && exchange.payload == "gradients") return;
@@ -291,6 +297,31 @@ class Checker {
         absl::StrCat("topk is for gradients that go to a partner, not for ", exchange.algorithm,
                      " with payload ", exchange.payload),
         "use algorithm gossip-grad with payload gradients, or encoding int8");
+  }
+
+  bool HasPartners() const {
+    return spec_.exchange.algorithm == "gossip-grad" || spec_.exchange.algorithm == "sgp";
+  }
+
+  void CheckSchedule() {
+    const ExchangeSpec& exchange = spec_.exchange;
+    if (!IsPath(exchange.graph_file)) {
+      Add("spec.exchange.graph_file",
+          absl::StrCat("must be a path of at most ", kMaxPath, " bytes"));
+    }
+    if (const absl::Status name = CheckTopology({{exchange.topology, "x"}}); !name.ok()) {
+      Add("spec.exchange.topology", std::string(name.message()));
+    }
+    if (exchange.schedule == "graph" && exchange.graph_file.empty()) {
+      Add("spec.exchange.graph_file", "is required for schedule graph",
+          "name the file that says who meets whom, or choose another schedule");
+    }
+    if (exchange.schedule == "hierarchical" && !HasPartners() && !Has("spec.exchange.algorithm")) {
+      Add("spec.exchange.schedule",
+          absl::StrCat("hierarchical is for algorithms that have partners, not for ",
+                       exchange.algorithm),
+          "use algorithm gossip-grad or sgp, or another schedule");
+    }
   }
 
   void CheckWorkers() {
@@ -305,8 +336,7 @@ class Checker {
     }
     CheckProportionalBatches();
     CheckReduceScatter();
-    const std::string& algorithm = spec_.exchange.algorithm;
-    if (algorithm != "gossip-grad" && algorithm != "sgp") return;  // who ask no schedule
+    if (!HasPartners()) return;
     if (spec_.exchange.schedule != "hypercube") return;
     for (int64_t size = workers.min; size <= workers.max; ++size) {
       if ((size & (size - 1)) == 0) continue;

@@ -122,12 +122,26 @@ absl::Status LocalCluster::StartWorkers() {
   for (int i = 0; i < options_.workers; ++i) {
     const std::string name = absl::StrCat("worker-", i);
     // Waiting OpenMP threads that spin would take the CPU from the other workers of this machine.
-    GG_RETURN_IF_ERROR(StartProcess(
-        name,
-        {ProgramPath("gg-worker"), "--coordinator", address_, "--worker-id", name, "--listen",
-         "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--threads", absl::StrCat(threads_),
-         "--port-file", absl::StrCat(folder(), "/", name, ".json")},
-        {"OMP_WAIT_POLICY=passive", absl::StrCat("OMP_NUM_THREADS=", threads_)}));
+    std::vector<std::string> argv = {ProgramPath("gg-worker"),
+                                     "--coordinator",
+                                     address_,
+                                     "--worker-id",
+                                     name,
+                                     "--listen",
+                                     "127.0.0.1:0",
+                                     "--http-listen",
+                                     "127.0.0.1:0",
+                                     "--threads",
+                                     absl::StrCat(threads_),
+                                     "--port-file",
+                                     absl::StrCat(folder(), "/", name, ".json")};
+    for (const auto& [label, values] : options_.topology) {
+      argv.push_back("--topology");
+      argv.push_back(absl::StrCat(label, "=", values[static_cast<size_t>(i)]));
+    }
+    GG_RETURN_IF_ERROR(
+        StartProcess(name, std::move(argv),
+                     {"OMP_WAIT_POLICY=passive", absl::StrCat("OMP_NUM_THREADS=", threads_)}));
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct LocalClusterOptions {
   bool keep_logs = false;  // leave the private folder behind
   int workers = 1;
   int threads = 0;  // compute threads of a worker; 0 = its share of the CPUs this process may use
+  // Labels of all workers, in order, by the name of the label; each has one per worker.
+  std::map<std::string, std::vector<std::string>> topology;
   double lease_seconds =
       5;  // a frozen worker is reported within ten seconds, a starved one is not given up
   double heartbeat_seconds = 0.5;

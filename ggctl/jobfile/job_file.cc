@@ -33,6 +33,17 @@ std::string Absolute(const std::string& path, const std::string& folder) {
   return (std::filesystem::path(folder) / given).lexically_normal().string();
 }
 
+// The fields that name files.
+struct PathField {
+  absl::string_view path;
+  std::string& (*of)(JobSpec& spec);
+};
+constexpr PathField kPathFields[] = {
+    {"spec.data.path", [](JobSpec& spec) -> std::string& { return spec.data.path; }},
+    {"spec.exchange.graph_file",
+     [](JobSpec& spec) -> std::string& { return spec.exchange.graph_file; }},
+};
+
 std::string TypePhrase(FieldType type) {
   const absl::string_view name = FieldTypeName(type);
   return absl::StrCat(name[0] == 'i' || name[0] == 'u' ? "an " : "a ", name);
@@ -44,8 +55,9 @@ class Reader {
 
   JobFile Run() {
     if (!CheckText() || !ReadRoot()) return Finish();
-    if (!file_.spec.data.path.empty()) {
-      file_.spec.data.path = Absolute(file_.spec.data.path, input_.folder);
+    for (const PathField& field : kPathFields) {
+      std::string& path = field.of(file_.spec);
+      if (!path.empty()) path = Absolute(path, input_.folder);
     }
     for (const Override& override_ : input_.overrides) Apply(override_);
     CheckMeaning();
@@ -265,7 +277,6 @@ class Reader {
 
   void Apply(const Override& override_) {
     std::string path;
-    const std::string data_path = file_.spec.data.path;
     const absl::Status status = ApplyOverride(override_.assignment, &file_.spec, &path);
     if (!path.empty()) overridden_[path] = override_.option;
     if (status.ok()) {
@@ -273,8 +284,11 @@ class Reader {
       std::erase_if(file_.errors,
                     [&](const Problem& p) { return p.path == path && p.position.line > 0; });
       failed_.erase(path);
-      if (path == "spec.data.path")
-        file_.spec.data.path = Absolute(file_.spec.data.path, input_.current_folder);
+      for (const PathField& field : kPathFields) {
+        if (path != field.path) continue;
+        std::string& value = field.of(file_.spec);
+        if (!value.empty()) value = Absolute(value, input_.current_folder);
+      }
       return;
     }
     if (!path.empty()) failed_.insert(path);

@@ -5,8 +5,8 @@
 //   kind: TrainingJob
 //   metadata: {name: my-job, labels: {team: vision}}
 //   spec: {...}                       every field: docs/job-file.md
-// A relative spec.data.path counts from the folder of the job file; one given by --set from the
-// current folder. Thread-safety: pure functions; LoadJobFile reads a file.
+// A relative path (spec.data.path, spec.exchange.graph_file) counts from the folder of the job file; one
+// given by --set from the current folder. Thread-safety: pure functions; LoadJobFile reads a file.
 #ifndef GOSSIPGRAD_GGCTL_JOBFILE_JOB_FILE_H_
 #define GOSSIPGRAD_GGCTL_JOBFILE_JOB_FILE_H_
 
@@ -32,7 +32,7 @@ struct Override {
 struct JobFileInput {
   std::string name;  // for messages: "job.yaml", "standard input"
   std::string text;
-  std::string folder;               // relative data paths of the file count from here
+  std::string folder;               // relative paths of the file count from here
   std::string current_folder;       // and those of overrides from here
   std::vector<Override> overrides;  // applied in order after the file
 };

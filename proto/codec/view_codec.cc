@@ -22,6 +22,7 @@ gossipgrad::v1::View ToProto(const View& view) {
     auto* out = proto.add_members();
     out->set_worker_id(member.worker_id);
     out->set_address(member.address);
+    out->mutable_topology()->insert(member.topology.begin(), member.topology.end());
   }
   return proto;
 }
@@ -41,7 +42,9 @@ absl::StatusOr<View> FromProto(const gossipgrad::v1::View& proto) {
       return absl::InvalidArgumentError(absl::StrCat("view ", proto.number(), ": worker ",
                                                      member.worker_id(), " is a member twice"));
     }
-    view.members.push_back({member.worker_id(), member.address()});
+    view.members.push_back({member.worker_id(),
+                            member.address(),
+                            {member.topology().begin(), member.topology().end()}});
   }
   return view;
 }

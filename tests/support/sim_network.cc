@@ -37,7 +37,9 @@ SimNetwork::SimNetwork(SimClock& clock, int size, SimNetworkOptions options)
     : clock_(clock), options_(options) {
   view_.number = 1;
   for (Rank r = 0; r < size; ++r) {
-    view_.members.push_back({absl::StrCat("worker-", r), absl::StrCat("sim://", r)});
+    const std::string host = options_.hosts.empty() ? absl::StrCat("host-", r) : options_.hosts[r];
+    view_.members.push_back(
+        {absl::StrCat("worker-", r), absl::StrCat("sim://", r), {{"host", host}}});
   }
 }
 

@@ -3,10 +3,25 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "worker/exchange/schedule_of.h"
+
 namespace gg {
+namespace {
+
+View ViewOf(int size, const std::vector<std::string>& hosts) {
+  View view;
+  for (Rank r = 0; r < size; ++r) {
+    const std::string host = hosts.empty() ? absl::StrCat("host-", r) : hosts[r];
+    view.members.push_back({absl::StrCat("worker-", r), "", {{"host", host}}});
+  }
+  return view;
+}
+
+}  // namespace
 
 SimOracle::SimOracle(const SimModel& model, const ExchangeSpec& spec, int size,
-                     std::vector<size_t> offsets, bool halved)
+                     std::vector<size_t> offsets, bool halved, std::vector<std::string> hosts)
     : model_(model),
       gradients_(spec.payload == "gradients"),
       momentum_too_(spec.payload == "weights-momentum"),
@@ -14,9 +29,11 @@ SimOracle::SimOracle(const SimModel& model, const ExchangeSpec& spec, int size,
       halved_(halved),
       size_(size),
       offsets_(std::move(offsets)),
-      schedule_(
-          MakeSchedule(spec.schedule, {.size = size, .seed = model.seed, .rotate = spec.rotate})
-              .value()) {
+      schedule_([&] {
+        const View view = ViewOf(size, hosts);
+        return ScheduleOf(spec, model.seed, size, &view);
+      }()
+                    .value()) {
   std::vector<double> initial;
   for (const size_t i : offsets_) initial.push_back(static_cast<float>(model_.Initial(i)));
   w_.assign(size, initial);
@@ -27,7 +44,8 @@ SimOracle::Vectors SimOracle::PulledTowardsPartner(const Vectors& a, const Vecto
                                                    uint64_t step) const {
   Vectors out = a;
   for (Rank i = 0; i < size_; ++i) {
-    const Rank j = size_ == 1 ? i : schedule_->At(i, step).recv_from;
+    const Rank j = schedule_->At(i, step).recv_from;
+    if (j < 0 || missed_.contains({i, step})) continue;
     for (size_t k = 0; k < out[i].size(); ++k) out[i][k] += 0.5 * (from[j][k] - from[i][k]);
   }
   return out;
@@ -40,6 +58,23 @@ SimOracle::Vectors SimOracle::Halved(const Vectors& a, const Vectors& from, uint
     for (size_t k = 0; k < out[i].size(); ++k) out[i][k] = 0.5 * a[i][k] + 0.5 * from[j][k];
   }
   return out;
+}
+
+void SimOracle::AverageGroup(const std::vector<Rank>& group, Vectors& values) const {
+  std::vector<double> mean(offsets_.size());
+  for (const Rank i : group) {
+    for (size_t k = 0; k < mean.size(); ++k) {
+      mean[k] += values[i][k] / static_cast<double>(group.size());
+    }
+  }
+  for (const Rank i : group) values[i] = mean;
+}
+
+void SimOracle::AverageGroups(Vectors& values) const {
+  for (Rank i = 0; i < size_; ++i) {
+    const std::vector<Rank> group = schedule_->GroupOf(i);
+    if (group.size() > 1 && group[0] == i) AverageGroup(group, values);
+  }
 }
 
 void SimOracle::Apply(const Vectors& gradients, uint64_t step) {
@@ -72,6 +107,13 @@ void SimOracle::Step(uint64_t step) {
       g[i][k] = model_.curvature * (w_[i][k] - model_.Target(i, offsets_[k])) +
                 model_.Noise(i, step, offsets_[k]);
     }
+  }
+  AverageGroups(g);
+  for (const auto& [rank, when] : missed_) {
+    const std::vector<Rank> group = schedule_->GroupOf(rank);
+    if (when + 1 != step || group.size() == 1) continue;
+    AverageGroup(group, w_);
+    AverageGroup(group, v_);
   }
   if (gradients_ && step_overlap_) {
     const Vectors raw = g;

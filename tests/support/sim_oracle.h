@@ -9,7 +9,9 @@
 #define GOSSIPGRAD_TESTS_SUPPORT_SIM_ORACLE_H_
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/schedule/schedule.h"
@@ -22,9 +24,13 @@ class SimOracle {
  public:
   // `offsets` are the arena places of the parameters (SimWorker::ParameterOffsets). `halved` is the
   // contrast: the rule of the authors' last code, which mixes half of a stale snapshot into the
-  // updated weights.
+  // updated weights. `hosts` are those of SimNetworkOptions.
   SimOracle(const SimModel& model, const ExchangeSpec& spec, int size, std::vector<size_t> offsets,
-            bool halved = false);
+            bool halved = false, std::vector<std::string> hosts = {});
+
+  // `rank` goes without its partner at `step`. With schedule hierarchical its group averages its
+  // replicas in the step after it, before it sends; for overlap none only.
+  void Miss(Rank rank, uint64_t step) { missed_.insert({rank, step}); }
 
   void Step(uint64_t step);
   // The models as they are after Settle().
@@ -38,6 +44,9 @@ class SimOracle {
   Vectors PulledTowardsPartner(const Vectors& a, const Vectors& from, uint64_t step) const;
   Vectors Halved(const Vectors& a, const Vectors& from, uint64_t step) const;
   void Apply(const Vectors& gradients, uint64_t step);
+  // Every group's members get its mean.
+  void AverageGroups(Vectors& values) const;
+  void AverageGroup(const std::vector<Rank>& group, Vectors& values) const;
   Vectors MixStale(const Vectors& now, const Vectors& snapshot) const;
 
   const SimModel model_;
@@ -45,6 +54,7 @@ class SimOracle {
   const int size_;
   const std::vector<size_t> offsets_;
   std::unique_ptr<PartnerSchedule> schedule_;
+  std::set<std::pair<Rank, uint64_t>> missed_;
   Vectors w_, v_;
   // overlap step: what was sent at the last step
   bool has_snapshot_ = false;

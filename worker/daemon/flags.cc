@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -42,6 +44,7 @@ absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv) 
   double timeout_seconds = absl::ToDoubleSeconds(flags.coordinator_timeout);
   std::string log_format = "text", log_level = "info";
   bool version = false, metrics_markdown = false;
+  std::vector<std::string> topology;
   CLI::App app(
       "Trains one replica of a job: registers with the coordinator, waits for work, exchanges with "
       "its "
@@ -64,6 +67,10 @@ absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv) 
                  "auto, reference or onednn; a job's own wish comes first")
       ->capture_default_str();
   app.add_option("--port-file", flags.port_file, "file to write the addresses to, as JSON");
+  app.add_option("--topology", topology,
+                 "NAME=VALUE that says where this worker stands, for schedule hierarchical: rack=3 "
+                 "(repeatable; host is the host's name unless given)")
+      ->allow_extra_args(false);
   app.add_option("--coordinator-timeout-seconds", timeout_seconds,
                  "how long the coordinator may be away before the worker gives up")
       ->capture_default_str()
@@ -101,6 +108,9 @@ absl::StatusOr<WorkerFlags> ParseWorkerFlags(int argc, const char* const* argv) 
   if (flags.worker_id.empty()) flags.worker_id = DefaultWorkerId();
   if (const absl::Status id = CheckWorkerId(flags.worker_id); !id.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--worker-id: ", id.message()));
+  }
+  for (const std::string& label : topology) {
+    GG_RETURN_IF_ERROR(Annotate(AddTopologyLabel(label, flags.topology), "--topology"));
   }
   if (flags.threads == 0) flags.threads = UsableCpus();
   GG_RETURN_IF_ERROR(Check(flags));

@@ -5,6 +5,7 @@
 #ifndef GOSSIPGRAD_WORKER_DAEMON_FLAGS_H_
 #define GOSSIPGRAD_WORKER_DAEMON_FLAGS_H_
 
+#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,8 @@ struct WorkerFlags {
   std::string http_listen = "127.0.0.1:0";
   int threads = 0;  // > 0 after ParseWorkerFlags
   std::string device = "auto";
-  std::string port_file;  // "" = none
+  std::string port_file;                        // "" = none
+  std::map<std::string, std::string> topology;  // labels beside the host's name
   absl::Duration coordinator_timeout = absl::Seconds(30);
   LogFormat log_format = LogFormat::kText;
   LogLevel log_level = LogLevel::kInfo;

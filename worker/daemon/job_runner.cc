@@ -14,6 +14,7 @@
 #include "worker/daemon/fingerprint.h"
 #include "worker/daemon/job_reporter.h"
 #include "worker/exchange/exchange.h"
+#include "worker/exchange/schedule_of.h"
 #include "worker/nn/network.h"
 #include "worker/train/batch_shares.h"
 
@@ -30,10 +31,8 @@ constexpr absl::Duration kLinger = absl::Seconds(15);
 // What the coordinator needs beyond its own start time-out to say Begin or Stop.
 constexpr absl::Duration kBeginMargin = absl::Seconds(30);
 
-uint64_t FingerprintOfSchedule(const JobSpec& spec, int size) {
-  const auto schedule =
-      MakeSchedule(spec.exchange.schedule,
-                   {.size = size, .seed = spec.train.seed, .rotate = spec.exchange.rotate});
+uint64_t FingerprintOfSchedule(const JobSpec& spec, const View& view) {
+  const auto schedule = ScheduleOf(spec.exchange, spec.train.seed, view.size(), &view);
   // An algorithm that needs the schedule refuses the job by itself, with the reason.
   return schedule.ok() ? ScheduleFingerprint(**schedule) : 0;
 }
@@ -244,7 +243,7 @@ absl::Status JobRunner::Train(const gossipgrad::v1::Assign& assign, const JobSpe
   auto& prepared = *message.mutable_prepared();
   prepared.set_job_id(assign.job_id());
   prepared.set_view(view.number);
-  prepared.set_schedule_fingerprint(FingerprintOfSchedule(spec, view.size()));
+  prepared.set_schedule_fingerprint(FingerprintOfSchedule(spec, view));
   prepared.set_data_fingerprint(data.fingerprint);
   prepared.set_model_fingerprint(ModelFingerprint(network->arena()));
   prepared.set_parameter_count(network->arena().parameter_count());

@@ -169,6 +169,7 @@ class Daemon final : public WorkerDaemon, private ControlHandler {
     hello.set_transport(std::string(transport_->name()));
     hello.set_device(device_name);
     hello.set_cpu_threads(flags_.threads);
+    hello.mutable_topology()->insert(flags_.topology.begin(), flags_.topology.end());
     // The first orders may come before this is done: Send() waits for it.
     MutexLock lock(&agent_mu_);
     agent_ = Agent::Start(std::move(options), *this, RealClock(), *metrics_);

@@ -8,7 +8,7 @@
 // The loop promises this order for every step:
 //   BeginStep(t), BlockNeeded(b) for every block (first layer first), GradientReady(b) for every
 //   block (last layer first), EndStep(t); Settle() at any point between EndStep and the next
-//   BeginStep; AverageReplicas() at the end.
+//   BeginStep, or before a step's first GradientReady; AverageReplicas() at the end.
 // A lost or late partner degrades one exchange, never the job: every wait ends at its deadline and
 // is counted with the partner's name.
 //
@@ -107,6 +107,11 @@ class ExchangeStrategy {
   // take the time until `deadline` for how long a worker may give no sign of life, and another such
   // time for the average itself.
   virtual absl::StatusOr<double> AverageReplicas(absl::Time deadline) = 0;
+
+  // How many rounds of its schedule a method with partners has passed over so far, and: pass over no
+  // fewer, from the next BeginStep on. For those that have to keep pace with each other.
+  virtual uint64_t rounds_left_out() const { return 0; }
+  virtual void LeaveOutRounds(uint64_t /*at_least*/) {}
 
   // Unblocks a waiting training thread with `why`. May be called from any thread; idempotent.
   virtual void Abort(absl::Status why) = 0;

@@ -16,6 +16,9 @@
 // With an encoding (worker/wire) every mix has form (d), of what both sides have decoded: so that
 // rounding moves no mean of the models. docs/algorithms/encodings.md.
 //
+// A worker whom the schedule gives nobody to send to or to receive from leaves that half of the step
+// out; what is updated, and when, does not change.
+//
 // Thread-safety: as ExchangeStrategy.
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_GOSSIP_GRAD_H_
@@ -45,6 +48,8 @@ class GossipGrad final : public ExchangeStrategy {
   absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override;
   absl::StatusOr<ExchangeStats> Settle() override;
   absl::StatusOr<double> AverageReplicas(absl::Time deadline) override;
+  uint64_t rounds_left_out() const override { return link_->rounds().left_out(); }
+  void LeaveOutRounds(uint64_t at_least) override { link_->rounds().LeaveOut(at_least); }
   void Abort(absl::Status why) override;
 
  private:

@@ -151,7 +151,7 @@ absl::StatusOr<Flat> Inflight::Outgoing(int unit, uint64_t step, Rank to, absl::
   {
     MutexLock lock(&monitor_.mu);
     const auto ready = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return HeldLocked(to, unit) < kHeldPerPeer || !aborted_.ok();
+      return to < 0 || HeldLocked(to, unit) < kHeldPerPeer || !aborted_.ok();
     };
     clock_.Await(monitor_, ready, deadline);
     if (!ready() || !aborted_.ok()) return Flat();

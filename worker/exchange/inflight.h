@@ -57,7 +57,8 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   // How many there are.
   int HeldBy(Rank peer, int unit);
   // The send buffer for the unit's message of `step` to `to`, to be filled before Send. Empty when
-  // the peer holds kHeldPerPeer messages still at `deadline`, or after Abort. An error is that of
+  // the peer holds kHeldPerPeer messages still at `deadline`, or after Abort. With `to` -1 it is a
+  // snapshot that stays here, and Send must not follow. An error is that of
   // the device, out of memory.
   absl::StatusOr<Flat> Outgoing(int unit, uint64_t step, Rank to, absl::Time deadline);
   // What Outgoing of (unit, step) gave.

@@ -54,6 +54,7 @@ class PartnerExchange {
   // Finds the round of this step. The status of Abort.
   absl::Status BeginStep(uint64_t step);
   uint64_t round() const { return rounds_.now(); }
+  Rounds& rounds() { return rounds_; }
 
   // Posts the receive of this round where the buffer is free.
   void Expect(int unit, const Partners& partners);

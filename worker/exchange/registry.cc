@@ -16,10 +16,12 @@
 #include "worker/exchange/exchange.h"
 #include "worker/exchange/gosgd.h"
 #include "worker/exchange/gossip_grad.h"
+#include "worker/exchange/grouped.h"
 #include "worker/exchange/none.h"
 #include "worker/exchange/periodic.h"
 #include "worker/exchange/reduce_scatter.h"
 #include "worker/exchange/rule.h"
+#include "worker/exchange/schedule_of.h"
 #include "worker/exchange/sgp.h"
 
 namespace gg {
@@ -93,9 +95,10 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeNone(ExchangeContext conte
 struct Algorithm {
   absl::string_view name;
   Factory make;
+  bool has_partners = false;  // goes by a schedule
 };
 constexpr Algorithm kAlgorithms[] = {
-    {"gossip-grad", MakeGossipGrad},
+    {"gossip-grad", MakeGossipGrad, /*has_partners=*/true},
     {"allreduce", MakeUnlessAlone<MakeFlatAllReduce>},
     {"allreduce-layerwise", MakeUnlessAlone<MakeLayerwiseAllReduce>},
     {"reduce-scatter", MakeUnlessAlone<MakeReduceScatter>},
@@ -103,12 +106,23 @@ constexpr Algorithm kAlgorithms[] = {
     {"local-sgd", MakeLocal},
     {"cocod", MakeUnlessAlone<MakeCocod>},
     {"d-psgd", MakeOfWeights<MakeDPsgd>},
-    {"sgp", MakeGradientPush},
+    {"sgp", MakeGradientPush, /*has_partners=*/true},
     {"gosgd", MakeOfWeights<GoSgd::Create>},
     {"ad-psgd", MakeOfWeights<AdPsgd::Create>},
     {"easgd", MakeOfWeights<MakeEasgd>},
     {"none", MakeNone},
 };
+
+absl::Status CheckHierarchical(const Algorithm& algorithm) {
+  if (algorithm.has_partners) return absl::OkStatus();
+  std::vector<absl::string_view> able;
+  for (const Algorithm& known : kAlgorithms) {
+    if (known.has_partners) able.push_back(known.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("exchange schedule hierarchical is for algorithms that have partners (",
+                   absl::StrJoin(able, ", "), "), not for ", algorithm.name));
+}
 
 absl::Status CheckView(const ExchangeContext& context) {
   if (context.size < 1 || context.rank < 0 || context.rank >= context.size) {
@@ -175,10 +189,11 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
   Choice choice;
   GG_ASSIGN_OR_RETURN(choice.rule, ParseRule(context.spec));
   GG_RETURN_IF_ERROR(ParseEncoding(context.spec, context.seed).status());
-  GG_ASSIGN_OR_RETURN(
-      choice.schedule,
-      MakeSchedule(context.spec.schedule,
-                   {.size = context.size, .seed = context.seed, .rotate = context.spec.rotate}));
+  const bool hierarchical = context.spec.schedule == "hierarchical";
+  if (hierarchical) GG_RETURN_IF_ERROR(CheckHierarchical(*algorithm));
+  GG_ASSIGN_OR_RETURN(choice.schedule,
+                      ScheduleOf(context.spec, context.seed, context.size,
+                                 context.group == nullptr ? nullptr : &context.group->view()));
   if (!(context.spec.deadline_seconds > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "exchange deadline_seconds must be above 0, not ", context.spec.deadline_seconds));
@@ -186,7 +201,15 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
   GG_RETURN_IF_ERROR(CheckCollective(context.spec));
   GG_RETURN_IF_ERROR(CheckGuard(context.spec));
   if (context.metrics == nullptr) context.metrics = &NullMetricSink();
-  return algorithm->make(std::move(context), std::move(choice));
+  if (!hierarchical || context.size == 1) {
+    return algorithm->make(std::move(context), std::move(choice));
+  }
+  const ExchangeRule rule = choice.rule;
+  return MakeGrouped(
+      std::move(context),
+      [algorithm, rule](ExchangeContext inner, std::unique_ptr<PartnerSchedule> between_groups) {
+        return algorithm->make(std::move(inner), {rule, std::move(between_groups)});
+      });
 }
 
 std::vector<absl::string_view> ExchangeNames() {

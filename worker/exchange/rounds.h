@@ -9,6 +9,7 @@
 #ifndef GOSSIPGRAD_WORKER_EXCHANGE_ROUNDS_H_
 #define GOSSIPGRAD_WORKER_EXCHANGE_ROUNDS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -28,6 +29,9 @@ class Rounds {
   // Answers who asks where we are, and finds the round of this step.
   void Begin(uint64_t step);
   uint64_t now() const { return now_; }
+  // As ExchangeStrategy::rounds_left_out and LeaveOutRounds.
+  uint64_t left_out() const { return left_out_; }
+  void LeaveOut(uint64_t at_least) { left_out_ = std::max(left_out_, at_least); }
 
   // Nothing of `round` has come from the partner: it is asked where it is.
   void Ask(Rank partner, uint64_t round);

@@ -58,6 +58,9 @@ class Sgp final : public PushMethod {
     return PushMethod::AverageReplicas(deadline);
   }
 
+  uint64_t rounds_left_out() const override { return rounds_.left_out(); }
+  void LeaveOutRounds(uint64_t at_least) override { rounds_.LeaveOut(at_least); }
+
  protected:
   absl::Status AfterStep() override {
     if (weight_ != 1) GG_RETURN_IF_ERROR(Scale(1 / weight_, context_.arena->weights()));

@@ -150,6 +150,7 @@ v1::Job RunningJob(const std::string& name) {
     worker.set_rank(rank);
     worker.set_job(name);
     worker.set_host("host");
+    (*worker.mutable_topology())["rack"] = std::to_string(rank);
     worker.set_pid(100 + rank);
     worker.set_step(421);
     worker.set_loss(0.32);

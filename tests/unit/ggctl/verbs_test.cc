@@ -91,10 +91,11 @@ TEST_F(VerbsTest, GetWorkersListsThem) {
   fake_.workers = {worker};
   EXPECT_EQ(Ggctl({"get", "workers", "-o", "wide"}), 0);
   EXPECT_EQ(out(),
-            "NAME      STATE    JOB  RANK  STEP  SAMPLES/S  EXPOSED  SKIPPED  HOST  PID  ADDRESS   "
+            "NAME      STATE    JOB  RANK  STEP  SAMPLES/S  EXPOSED  SKIPPED  HOST  TOPOLOGY  PID  "
+            "ADDRESS   "
             "   TRANSPORT           "
             "DEVICE     HEARTBEAT\n"
-            "worker-1  running  one  1     421   2560       0.0%     0        host  101  "
+            "worker-1  running  one  1     421   2560       0.0%     0        host  rack=1    101  "
             "127.0.0.1:1  gRPC-over-loopback  "
             "reference  <unknown>\n");
   EXPECT_EQ(Ggctl({"get", "workers", "worker-7"}), 4);

@@ -28,6 +28,17 @@ TEST(EventCodecTest, EventsOfANewerVersionAreRefusedNotGuessed) {
   EXPECT_THAT(status.message(), HasSubstr("version 2"));
 }
 
+TEST(EventCodecTest, WhereWorkersStandIsKept) {
+  event::JobAssigned assigned;
+  assigned.job_id = "j-1";
+  WorkerInfo& worker = assigned.members.emplace_back();
+  worker.worker_id = "w";
+  worker.topology = {{"rack", "3"}, {"row", "b"}};
+  const absl::StatusOr<Event> back = DecodeEvent(*EncodeEvent(assigned));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(std::get<event::JobAssigned>(*back).members, assigned.members);
+}
+
 TEST(EventCodecTest, AStateOfANewerVersionIsRefused) {
   gossipgrad::store::StoredEvent stored;
   stored.set_version(kStoredEventVersion);

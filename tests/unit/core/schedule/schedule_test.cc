@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/rng.h"
 #include "gtest/gtest.h"
 
@@ -19,12 +20,87 @@ std::unique_ptr<PartnerSchedule> Make(absl::string_view name, int size, uint64_t
   return std::move(schedule).value();
 }
 
+// With what hierarchical and graph need besides: groups of two where the size is even, a ring.
+std::unique_ptr<PartnerSchedule> MakeAny(absl::string_view name, int size) {
+  ScheduleOptions options = {.size = size, .seed = 1};
+  ScheduleGraph ring = {.size = size, .send_to = {}, .round_length = size - 1};
+  if (size > 1) ring.send_to.emplace_back();
+  for (Rank r = 0; r < size; ++r) {
+    options.places.push_back(absl::StrCat(size % 2 == 0 ? r / 2 : r));
+    if (size > 1) ring.send_to[0].push_back((r + 1) % size);
+  }
+  options.graph = std::make_shared<ScheduleGraph>(std::move(ring));
+  auto schedule = MakeSchedule(name, options);
+  EXPECT_TRUE(schedule.ok()) << schedule.status();
+  return std::move(schedule).value();
+}
+
 TEST(Dissemination, SendsDownAndReceivesFromUpInTheFirstRound) {
   const auto schedule = Make("dissemination", 5);
   EXPECT_EQ(schedule->round_length(), 3);
   EXPECT_EQ(schedule->At(0, 0), (Partners{4, 1}));
   EXPECT_EQ(schedule->At(0, 1), (Partners{3, 2}));
   EXPECT_EQ(schedule->At(0, 2), (Partners{1, 4}));
+}
+
+TEST(Exponential, SendsUpByPowersOfTwo) {
+  const auto schedule = Make("exponential", 5);
+  EXPECT_EQ(schedule->round_length(), 3);
+  EXPECT_EQ(schedule->At(0, 0), (Partners{1, 4}));
+  EXPECT_EQ(schedule->At(0, 1), (Partners{2, 3}));
+  EXPECT_EQ(schedule->At(0, 2), (Partners{4, 1}));
+  const auto down = Make("dissemination", 23);
+  const auto up = Make("exponential", 23);
+  for (uint64_t step = 0; step < 40; ++step) {
+    for (Rank r = 0; r < 23; ++r) {
+      const Partners partners = down->At(r, step);
+      EXPECT_EQ(up->At(r, step), (Partners{partners.recv_from, partners.send_to}));
+    }
+  }
+}
+
+TEST(Ring, SendsToTheNextForAWholeRound) {
+  const auto schedule = Make("ring", 5);
+  EXPECT_EQ(schedule->round_length(), 4);
+  for (uint64_t step = 0; step < 4; ++step) EXPECT_EQ(schedule->At(4, step), (Partners{0, 3}));
+  const std::vector<Rank> ranks = schedule->Rotation(4);
+  EXPECT_EQ(schedule->At(ranks[1], 7), (Partners{ranks[2], ranks[0]}));
+}
+
+TEST(Random, PairsSwapAndOneOfAnOddNumberRests) {
+  for (const int size : {2, 6, 7}) {
+    const auto schedule = Make("random", size);
+    std::vector<int> rests(size);
+    std::set<std::vector<Rank>> matchings;
+    for (uint64_t step = 0; step < 200; ++step) {
+      int resting = 0;
+      std::vector<Rank> partner;
+      for (Rank r = 0; r < size; ++r) {
+        const Partners partners = schedule->At(r, step);
+        EXPECT_EQ(partners.send_to, partners.recv_from);
+        partner.push_back(partners.send_to);
+        if (partners.send_to >= 0) continue;
+        ++resting;
+        ++rests[r];
+      }
+      EXPECT_EQ(resting, size % 2);
+      matchings.insert(partner);
+    }
+    // 1, 15 and 105 are possible.
+    EXPECT_GE(matchings.size(), size == 2 ? 1u : size == 6 ? 15u : 80u);
+    for (const int times : rests) EXPECT_EQ(times > 0, size % 2 == 1);
+  }
+}
+
+TEST(Random, DoesNotRotateAndDrawsNewPairsAllTheSame) {
+  const auto fixed = Make("random", 16, 1, false);
+  const auto rotated = Make("random", 16, 1, true);
+  std::set<Rank> met;
+  for (uint64_t step = 0; step < 100; ++step) {
+    EXPECT_EQ(fixed->Table(step), rotated->Table(step));
+    met.insert(fixed->At(0, step).send_to);
+  }
+  EXPECT_EQ(met.size(), 15u);
 }
 
 TEST(Hypercube, PartnersDifferInOneBit) {
@@ -43,8 +119,8 @@ TEST(Dissemination, DisseminationAcceptsAnySize) {
 // stopped.
 TEST(Schedules, OneWorkerHasNoPartner) {
   for (const absl::string_view name : ScheduleNames()) {
-    const auto schedule = Make(name, 1);
-    EXPECT_EQ(schedule->round_length(), 0);
+    const auto schedule = MakeAny(name, 1);
+    EXPECT_EQ(schedule->round_length(), 0) << name;
     for (uint64_t step = 0; step < 5; ++step) {
       EXPECT_EQ(schedule->At(0, step), (Partners{-1, -1}));
       EXPECT_EQ(schedule->Rotation(step), std::vector<Rank>{0});
@@ -67,7 +143,8 @@ TEST(Hypercube, HypercubeRefusesSix) {
 TEST(MakeSchedule, RefusesUnknownNamesAndSizes) {
   const auto unknown = MakeSchedule("torus", {.size = 4});
   EXPECT_EQ(unknown.status().message(),
-            "unknown schedule 'torus': use one of dissemination, hypercube");
+            "unknown schedule 'torus': use one of dissemination, hypercube, ring, exponential, "
+            "random, hierarchical, graph");
   EXPECT_EQ(MakeSchedule("dissemination", {.size = 0}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MakeSchedule("dissemination", {.size = -3}).status().code(),
@@ -114,10 +191,10 @@ TEST(Rotation, MakesEveryPairMeetInTime) {
 // again.
 TEST(Schedules, SchedulePositionIsAFunctionOfTheStep) {
   for (const absl::string_view name : ScheduleNames()) {
-    const auto running = Make(name, 16);
+    const auto running = MakeAny(name, 16);
     std::map<uint64_t, Partners> expected;
     for (uint64_t step = 0; step < 200; ++step) expected[step] = running->At(3, step);
-    const auto resumed = Make(name, 16);
+    const auto resumed = MakeAny(name, 16);
     for (const uint64_t step : {150u, 151u, 7u, 199u, 0u}) {
       EXPECT_EQ(resumed->At(3, step), expected[step]) << name << " step " << step;
     }

@@ -111,6 +111,17 @@ INSTANTIATE_TEST_SUITE_P(
                 [](JobSpec& s) { s.optimizer.momentum = -0.1; }},
         Mistake{"spec.learning_rate.base", "0 < value",
                 [](JobSpec& s) { s.learning_rate.base = 0; }},
+        Mistake{"spec.exchange.graph_file", "is required for schedule graph",
+                [](JobSpec& s) { s.exchange.schedule = "graph"; }},
+        Mistake{"spec.exchange.graph_file", "at most 4096 bytes",
+                [](JobSpec& s) { s.exchange.graph_file = std::string(5000, 'x'); }},
+        Mistake{"spec.exchange.topology", "use letters, digits",
+                [](JobSpec& s) { s.exchange.topology = "a rack"; }},
+        Mistake{"spec.exchange.schedule", "hierarchical is for algorithms that have partners",
+                [](JobSpec& s) {
+                  s.exchange.algorithm = "allreduce";
+                  s.exchange.schedule = "hierarchical";
+                }},
         Mistake{"spec.exchange.schedule", "did you mean \"hypercube\"?",
                 [](JobSpec& s) { s.exchange.schedule = "hypercub"; }},
         Mistake{"spec.exchange.schedule", "may start with 3 (min 2, max 4)",

@@ -213,6 +213,11 @@ TEST(JobFile, RelativePathsCountFromTheFileThoseOfOverridesFromTheCurrentFolder)
   const JobFile file = Parse(absl::StrCat(kHead, "spec: {data: {path: data}}\n"),
                              {{"data.path=other", "--set data.path=other"}});
   EXPECT_EQ(file.spec.data.path, "/here/other");
+  EXPECT_EQ(ParseSpec("spec: {exchange: {graph_file: ../g.txt}}\n").spec.exchange.graph_file,
+            "/g.txt");
+  const JobFile graph = Parse(absl::StrCat(kHead, "spec: {exchange: {graph_file: g.txt}}\n"),
+                              {{"exchange.graph_file=h.txt", "--set exchange.graph_file=h.txt"}});
+  EXPECT_EQ(graph.spec.exchange.graph_file, "/here/h.txt");
 }
 
 TEST(JobFile, OverridesWinAndHealTheField) {

@@ -9,8 +9,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ViewCodecTest, RoundTripKeepsOrderAndAddresses) {
-  const View view{7, {{"b", "10.0.0.2:1"}, {"a", "10.0.0.1:2"}}};
+TEST(ViewCodecTest, RoundTripKeepsOrderAddressesAndPlaces) {
+  const View view{
+      7,
+      {{"b", "10.0.0.2:1", {{"host", "y"}, {"rack", "3"}}}, {"a", "10.0.0.1:2", {{"host", "x"}}}}};
   const absl::StatusOr<View> back = FromProto(ToProto(view));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(*back, view);

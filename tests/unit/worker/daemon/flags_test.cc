@@ -56,6 +56,10 @@ TEST(WorkerFlags, EveryFlagIsRead) {
                             "json",
                             "--log-level",
                             "debug",
+                            "--topology",
+                            "rack=3",
+                            "--topology",
+                            "row=b",
                             "--insecure"});
   ASSERT_TRUE(flags.ok()) << flags.status();
   EXPECT_EQ(flags->worker_id, "w7");
@@ -65,6 +69,7 @@ TEST(WorkerFlags, EveryFlagIsRead) {
   EXPECT_EQ(flags->threads, 3);
   EXPECT_EQ(flags->device, "reference");
   EXPECT_EQ(flags->port_file, "/p");
+  EXPECT_EQ(flags->topology, (std::map<std::string, std::string>{{"rack", "3"}, {"row", "b"}}));
   EXPECT_EQ(flags->coordinator_timeout, absl::Seconds(2.5));
   EXPECT_EQ(flags->log_format, LogFormat::kJson);
   EXPECT_EQ(flags->log_level, LogLevel::kDebug);

@@ -34,8 +34,17 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   EXPECT_EQ(Make(spec).message(),
             "unknown exchange overlap 'full': use one of none, layerwise, step");
   spec = ExchangeSpec();
-  spec.schedule = "ring";
+  spec.schedule = "torus";
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kInvalidArgument);
+  spec.schedule = "graph";
+  EXPECT_EQ(Make(spec).message(), "schedule graph needs spec.exchange.graph_file");
+  spec.graph_file = "/nonexistent/graph";
+  EXPECT_EQ(Make(spec).code(), absl::StatusCode::kNotFound);
+  spec.schedule = "hierarchical";
+  spec.algorithm = "allreduce";
+  EXPECT_EQ(Make(spec).message(),
+            "exchange schedule hierarchical is for algorithms that have partners (gossip-grad), "
+            "not for allreduce");
   spec = ExchangeSpec();
   spec.collective = "tree";
   EXPECT_EQ(Make(spec).message(),

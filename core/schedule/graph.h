@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who meets whom, as a file says: docs/formats/graph.md.
+//
+// Thread-safety: values and pure functions.
+#ifndef GOSSIPGRAD_CORE_SCHEDULE_GRAPH_H_
+#define GOSSIPGRAD_CORE_SCHEDULE_GRAPH_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace gg {
+
+// Files longer than this are not read.
+inline constexpr size_t kLongestScheduleGraph = 16 << 20;
+
+struct ScheduleGraph {
+  int size = 0;
+  // send_to[stage][position]: the position that is sent to, -1 for nobody. At each stage a position
+  // occurs at most once as a receiver.
+  std::vector<std::vector<int>> send_to;
+  // Steps from stage 0 on after which everybody has influenced everybody, up to the end of the last
+  // pass through the stages; 0 for size 1.
+  int round_length = 0;
+};
+
+// kInvalidArgument begins with "SOURCE:LINE: " where a line is at fault, and names the pair when one
+// worker never reaches another.
+absl::StatusOr<ScheduleGraph> ParseScheduleGraph(absl::string_view text, absl::string_view source);
+
+}  // namespace gg
+
+#endif  // GOSSIPGRAD_CORE_SCHEDULE_GRAPH_H_
