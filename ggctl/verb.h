@@ -37,6 +37,7 @@ Action AddValidate(CLI::App& app);
 Action AddExplain(CLI::App& app);
 Action AddVersion(CLI::App& app);
 Action AddLocalRun(CLI::App& app);
+Action AddCompare(CLI::App& app);
 
 }  // namespace gg
 
