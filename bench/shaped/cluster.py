@@ -10,6 +10,10 @@ import processes
 PORT = 7070
 
 
+class NotStarted(Exception):
+    """A daemon did not come up; the text has the last words of all."""
+
+
 class Cluster:
     def __init__(self, net, bin_folder):
         self.net = net
@@ -51,7 +55,7 @@ class Cluster:
             if code == 0 and len(json.loads(out)["items"]) == self.net.hosts - 1:
                 return
             time.sleep(0.2)
-        raise RuntimeError(f"the workers did not register at {server}: {error.strip()}; {self.last_words()}")
+        raise NotStarted(f"the workers did not register at {server}: {error.strip()}; {self.last_words()}")
 
     def last_words(self):
         words = [f"{log.stem}: {log.read_text(errors='replace').strip().splitlines()[-1:]}"

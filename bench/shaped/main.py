@@ -195,6 +195,9 @@ def main():
     except net.Unavailable as error:
         say(f"error: {error}")
         return 3
+    except cluster.NotStarted as error:
+        say(f"error: {error}")
+        return 1
     except KeyboardInterrupt:
         say("interrupted: all processes and namespaces are gone")
         return 130
