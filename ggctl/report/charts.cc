@@ -14,11 +14,11 @@ namespace gg {
 namespace {
 
 // In units of the drawing, which a browser scales.
-constexpr double kWidth = 560, kHeight = 330;
-constexpr double kLeft = 62, kRight = 150, kTop = 10, kBottom = 46;
+constexpr double kWidth = 600, kHeight = 340;
+constexpr double kLeft = 62, kRight = 186, kTop = 10, kBottom = 46;
 constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
 constexpr double kNameHeight = 15;
-constexpr double kBarPitch = 26, kBarHeight = 16, kBarLeft = 175, kBarRight = 110;
+constexpr double kBarPitch = 26, kBarHeight = 16, kBarLeft = 190, kBarRight = 110;
 constexpr size_t kLongestName = 24;  // characters that fit beside a chart
 
 std::string Number(double value) {
