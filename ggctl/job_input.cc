@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace gg {
 
@@ -15,9 +18,8 @@ void AddJobInput(CLI::App& app, JobInput* input) {
       ->allow_extra_args(false);
 }
 
-std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
-                               const std::vector<Override>& more, ExitCode* code,
-                               std::vector<Problem>* problems) {
+std::optional<JobFileInput> ReadJob(Session& session, const JobInput& input, ExitCode* code,
+                                    std::vector<Problem>* problems) {
   auto text = ReadJobFile(input.file);
   if (!text.ok()) {
     // A file that is not there is a mistake of the command line, not a missing job.
@@ -36,8 +38,14 @@ std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
   }
   for (const std::string& set : input.sets)
     text->overrides.push_back({set, absl::StrCat("--set ", set)});
-  text->overrides.insert(text->overrides.end(), more.begin(), more.end());
-  JobFile file = ParseJobFile(*text);
+  return *std::move(text);
+}
+
+std::optional<JobSpec> CheckJob(Session& session, JobFileInput text,
+                                const std::vector<Override>& more, ExitCode* code,
+                                std::vector<Problem>* problems) {
+  text.overrides.insert(text.overrides.end(), more.begin(), more.end());
+  JobFile file = ParseJobFile(text);
   const bool color = session.err_terminal.color;
   for (const std::vector<Problem>* found : {&file.errors, &file.warnings}) {
     for (size_t i = 0; i < std::min(found->size(), kMostProblemsShown); ++i)
@@ -48,9 +56,36 @@ std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
   *session.err << std::flush;
   if (file.ok()) return std::move(file.spec);
   const size_t count = file.errors.size();
-  *code = session.Fail(ExitCode::kUsage, absl::StrCat(text->name, ": ", count,
-                                                      count == 1 ? " problem" : " problems"));
+  *code = session.Fail(ExitCode::kUsage,
+                       absl::StrCat(text.name, ": ", count, count == 1 ? " problem" : " problems"));
   return std::nullopt;
+}
+
+std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
+                               const std::vector<Override>& more, ExitCode* code,
+                               std::vector<Problem>* problems) {
+  std::optional<JobFileInput> text = ReadJob(session, input, code, problems);
+  if (!text.has_value()) return std::nullopt;
+  return CheckJob(session, *std::move(text), more, code, problems);
+}
+
+bool AddWorkers(Session& session, const JobInput& input, std::optional<int64_t> workers,
+                std::vector<Override>* overrides, ExitCode* code) {
+  if (!workers.has_value()) return true;
+  for (const std::string& set : input.sets) {
+    absl::string_view path =
+        absl::StripAsciiWhitespace(absl::string_view(set).substr(0, set.find('=')));
+    absl::ConsumePrefix(&path, "spec.");
+    if (path != "workers.min" && path != "workers.max") continue;
+    *code = session.Fail(ExitCode::kUsage,
+                         absl::StrCat("--workers ", *workers, " and --set ", set,
+                                      " both set the number of workers; leave one out"));
+    return false;
+  }
+  const std::string option = absl::StrCat("--workers ", *workers);
+  overrides->push_back({absl::StrCat("workers.min=", *workers), option});
+  overrides->push_back({absl::StrCat("workers.max=", *workers), option});
+  return true;
 }
 
 }  // namespace gg

@@ -5,6 +5,7 @@
 #ifndef GOSSIPGRAD_GGCTL_JOB_INPUT_H_
 #define GOSSIPGRAD_GGCTL_JOB_INPUT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,33 @@ struct JobInput {
 // -f/--filename and --set.
 void AddJobInput(CLI::App& app, JobInput* input);
 
+// The text of the job with the overrides of --set, or nothing when it cannot be read: then that was
+// shown, and `*code` says what to end with.
+std::optional<JobFileInput> ReadJob(Session& session, const JobInput& input, ExitCode* code,
+                                    std::vector<Problem>* problems = nullptr);
+
+// The second half of LoadJob: what ReadJob returned, checked with `more`.
+std::optional<JobSpec> CheckJob(Session& session, JobFileInput text,
+                                const std::vector<Override>& more, ExitCode* code,
+                                std::vector<Problem>* problems = nullptr);
+
 // The job, or nothing when it has errors; those and all warnings were shown, and `*code` (kUsage,
 // kDenied) says what to end with. `more` are overrides of other options and come last. `problems`
 // (may be null) receives all that was found, errors first.
 std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
                                const std::vector<Override>& more, ExitCode* code,
                                std::vector<Problem>* problems = nullptr);
+
+// Options of the verbs that run a cluster of their own.
+inline constexpr char kWorkersHelp[] =
+    "Number of workers; sets workers.min and workers.max, which --set must not name then";
+inline constexpr char kBinDirHelp[] =
+    "Folder of gg-coordinator and gg-worker; default: that of ggctl";
+
+// Adds what --workers sets, if it was given, to `*overrides`. False, with the mistake shown, when
+// --set names the same.
+bool AddWorkers(Session& session, const JobInput& input, std::optional<int64_t> workers,
+                std::vector<Override>* overrides, ExitCode* code);
 
 }  // namespace gg
 

@@ -79,6 +79,17 @@ Json ProgressPercent(const v1::JobProgress& p) {
   return std::floor(std::min(share, 1.0) * 1000) / 10;
 }
 
+Json PointToJson(const v1::EpochPoint& p) {
+  return {{"epoch", p.epoch()},
+          {"step", p.step()},
+          {"seconds", Number(p.train_seconds())},
+          {"sent_bytes", Number(p.sent_bytes())},
+          {"train_loss", Number(p.train_loss())},
+          {"test_accuracy", NumberOrUnknown(p.test_accuracy())},
+          {"consensus_distance", NumberOrUnknown(p.consensus_distance())},
+          {"comm_wait_ratio", Number(p.comm_wait_ratio())}};
+}
+
 Json ProgressToJson(const v1::JobProgress& p) {
   return {{"step", p.step()},
           {"total_steps", p.total_steps() == 0 ? Json(nullptr) : Json(p.total_steps())},
@@ -91,13 +102,20 @@ Json ProgressToJson(const v1::JobProgress& p) {
           {"comm_wait_ratio", Number(p.comm_wait_ratio())},
           {"test_accuracy", NumberOrUnknown(p.test_accuracy())},
           {"eta_seconds", NumberOrUnknown(p.eta_seconds())},
-          {"last_updated", Time(p.has_last_updated(), p.last_updated())}};
+          {"last_updated", Time(p.has_last_updated(), p.last_updated())},
+          {"curve", CurveToJson(p)}};
 }
 
 }  // namespace
 
 std::string ChecksumText(uint64_t checksum) {
   return absl::StrFormat("%016x", checksum);
+}
+
+Json CurveToJson(const v1::JobProgress& progress) {
+  Json curve = Json::array();
+  for (const v1::EpochPoint& point : progress.curve()) curve.push_back(PointToJson(point));
+  return curve;
 }
 
 Json WorkerToJson(const v1::WorkerStatus& w) {

@@ -27,6 +27,10 @@ nlohmann::ordered_json ListToJson(const char* kind, std::vector<nlohmann::ordere
 // suggestion}]}
 nlohmann::ordered_json ProblemsToJson(const std::vector<Problem>& problems);
 
+// [{epoch, step, seconds, sent_bytes, train_loss, test_accuracy, consensus_distance,
+// comm_wait_ratio}], one for each epoch; of a job that goes on: none.
+nlohmann::ordered_json CurveToJson(const gossipgrad::v1::JobProgress& progress);
+
 // What `local run -o json` prints: the outcome flat, in one object.
 struct RunOutcome {
   gossipgrad::v1::Job job;  // as last seen; may be empty when the coordinator never answered

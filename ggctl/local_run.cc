@@ -48,21 +48,21 @@ constexpr size_t kTailLines = 15;
 
 class Run {
  public:
-  Run(Session& session, const JobSpec& spec, const LocalRunOptions& options)
+  Run(Session& session, const JobSpec& spec, const LocalRunOptions& options, Signals* signals)
       : session_(session),
         spec_(spec),
         options_(options),
+        signals_(*signals),
         view_(MakeProgressView(session.err_terminal, session.err)) {}
 
-  ExitCode Execute() {
+  RunOutcome Execute() {
     const absl::Time begin = RealClock().Now();
     outcome_.workers = static_cast<int>(spec_.workers.max);
     *outcome_.job.mutable_spec() = ToProto(spec_);
     const ExitCode code = RunCluster();
     outcome_.wall_seconds = absl::ToDoubleSeconds(RealClock().Now() - begin);
     outcome_.exit_code = static_cast<int>(code);
-    Print(code);
-    return code;
+    return std::move(outcome_);
   }
 
  private:
@@ -249,18 +249,10 @@ class Run {
     for (const std::string& line : tail) session_.Hint(absl::StrCat("  | ", line));
   }
 
-  void Print(ExitCode code) {
-    if (IsDocument(options_.output)) {
-      WriteDocument(session_, OutcomeToJson(outcome_), options_.output);
-    } else if (code == ExitCode::kOk) {
-      session_.Print(Summary(outcome_.job));
-    }
-  }
-
   Session& session_;
   const JobSpec& spec_;
   const LocalRunOptions& options_;
-  Signals signals_;
+  Signals& signals_;
   std::unique_ptr<ProgressView> view_;
   std::unique_ptr<LocalCluster> cluster_;
   std::optional<JobClient> client_;
@@ -271,8 +263,21 @@ class Run {
 
 }  // namespace
 
+RunOutcome RunOnce(Session& session, const JobSpec& spec, const LocalRunOptions& options,
+                   Signals* signals) {
+  return Run(session, spec, options, signals).Execute();
+}
+
 ExitCode LocalRun(Session& session, const JobSpec& spec, const LocalRunOptions& options) {
-  return Run(session, spec, options).Execute();
+  Signals signals;
+  const RunOutcome outcome = RunOnce(session, spec, options, &signals);
+  const ExitCode code = static_cast<ExitCode>(outcome.exit_code);
+  if (IsDocument(options.output)) {
+    WriteDocument(session, OutcomeToJson(outcome), options.output);
+  } else if (code == ExitCode::kOk) {
+    session.Print(Summary(outcome.job));
+  }
+  return code;
 }
 
 }  // namespace gg

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "core/spec/job_spec.h"
+#include "ggctl/cluster/signals.h"
 #include "ggctl/exit_code.h"
+#include "ggctl/job_json.h"
 #include "ggctl/session.h"
 
 namespace gg {
@@ -26,8 +28,13 @@ struct LocalRunOptions {
   std::string output;  // "json" or "yaml": the outcome as one document, else a short table
 };
 
-// `spec` is valid and has workers.min == workers.max.
+// `spec` is valid and has workers.min == workers.max. Prints the outcome.
 ExitCode LocalRun(Session& session, const JobSpec& spec, const LocalRunOptions& options);
+
+// The same, but for printing: for callers that make several runs, one after the other, under the
+// same `signals`. Progress and errors go to session.err; the outcome holds the exit code.
+RunOutcome RunOnce(Session& session, const JobSpec& spec, const LocalRunOptions& options,
+                   Signals* signals);
 
 }  // namespace gg
 

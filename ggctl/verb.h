@@ -38,6 +38,7 @@ Action AddExplain(CLI::App& app);
 Action AddScheduleExplain(CLI::App& app);
 Action AddVersion(CLI::App& app);
 Action AddLocalRun(CLI::App& app);
+Action AddCompare(CLI::App& app);
 
 }  // namespace gg
 

@@ -54,37 +54,21 @@ Action AddLocalRun(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   AddJobInput(app, &options->input);
-  app.add_option(
-      "--workers", options->workers,
-      "Number of workers; sets workers.min and workers.max, which --set must not name then");
+  app.add_option("--workers", options->workers, kWorkersHelp);
   app.add_option("--topology", options->topology,
                  "Where the workers stand, in their order: rack=0,0,1,1 (repeatable); for schedule "
                  "hierarchical")
       ->allow_extra_args(false);
   AddOutput(app, &options->run.output, {{"json", "the outcome as one JSON object"}, kYamlForm});
-  app.add_option("--bin-dir", options->run.bin_folder,
-                 "Folder of gg-coordinator and gg-worker; default: that of ggctl");
+  app.add_option("--bin-dir", options->run.bin_folder, kBinDirHelp);
   app.add_option("--log-dir", options->run.log_folder,
                  "Keep the logs of all processes in this folder");
   app.add_flag("--keep-logs", options->run.keep_logs,
                "Keep the private folder with logs and store, and say where it is");
   return [options](Session& session) {
-    std::vector<Override> overrides;
-    if (options->workers.has_value()) {
-      for (const std::string& set : options->input.sets) {
-        absl::string_view path =
-            absl::StripAsciiWhitespace(absl::string_view(set).substr(0, set.find('=')));
-        absl::ConsumePrefix(&path, "spec.");
-        if (path != "workers.min" && path != "workers.max") continue;
-        return session.Fail(ExitCode::kUsage,
-                            absl::StrCat("--workers ", *options->workers, " and --set ", set,
-                                         " both set the number of workers; leave one out"));
-      }
-      const std::string option = absl::StrCat("--workers ", *options->workers);
-      overrides.push_back({absl::StrCat("workers.min=", *options->workers), option});
-      overrides.push_back({absl::StrCat("workers.max=", *options->workers), option});
-    }
     ExitCode code = ExitCode::kOk;
+    std::vector<Override> overrides;
+    if (!AddWorkers(session, options->input, options->workers, &overrides, &code)) return code;
     std::optional<JobSpec> spec = LoadJob(session, options->input, overrides, &code);
     if (!spec.has_value()) return code;
     // All workers are here; fewer would only leave processes idle.

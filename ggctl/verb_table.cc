@@ -6,6 +6,8 @@ namespace gg {
 absl::Span<const Verb> Verbs() {
   static constexpr Verb kVerbs[] = {
       {"local run", "Train a job on an embedded cluster of processes on this machine", AddLocalRun},
+      {"compare", "Train a job with several methods, one after the other, and compare them",
+       AddCompare},
       {"validate", "Check a job file and show all its problems", AddValidate},
       {"explain", "Show the fields of the job file", AddExplain},
       {"schedule explain", "Show who meets whom, and how soon everybody has met everybody",

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "coordinator/service/wire.h"
+#include "coordinator/state/results.h"
 
 namespace gg {
 namespace {
@@ -37,17 +37,10 @@ double QueueWait(const Job& job, absl::Time now) {
 // Negative: not known.
 double ConsensusDistance(const Job& job) {
   if (job.result.has_value()) return job.result->consensus_distance;
-  if (!HoldsWorkers(job.state) || !absl::StartsWith(job.spec.exchange.payload, "weights")) {
-    return -1;
-  }
-  double sum = 0;
-  int measured = 0;
-  for (const JobMember& member : job.members) {
-    if (member.progress.partner_distance < 0) continue;
-    sum += member.progress.partner_distance * member.progress.partner_distance;
-    ++measured;
-  }
-  return measured > 0 ? std::sqrt(sum / measured / 2) : -1;
+  if (!HoldsWorkers(job.state)) return -1;
+  std::vector<double> distances;
+  for (const JobMember& member : job.members) distances.push_back(member.progress.partner_distance);
+  return ConsensusOfPartners(job.spec, distances);
 }
 
 double Median(std::vector<double> values) {

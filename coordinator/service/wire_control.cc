@@ -19,7 +19,9 @@ namespace v1 = gossipgrad::v1;
 #define GG_PROGRESS_FIELDS(X)                                                        \
   X(step) X(epoch) X(loss) X(learning_rate) X(samples_per_second) X(comm_wait_ratio) \
   X(skipped_exchanges) X(partner_distance) X(completing)
-#define GG_EPOCH_FIELDS(X) X(epoch) X(train_loss) X(evaluated) X(test_correct) X(test_samples)
+#define GG_EPOCH_FIELDS(X)                                                                         \
+  X(epoch) X(train_loss) X(evaluated) X(test_correct) X(test_samples) X(step) X(train_seconds)     \
+  X(wait_seconds) X(sent_bytes) X(partner_distance)
 #define GG_FINISHED_FIELDS(X)                                                        \
   X(steps) X(epochs) X(train_seconds) X(samples) X(sent_bytes) X(sent_messages)      \
   X(wait_seconds) X(skipped_exchanges) X(squared_distance) X(squared_parameter_norm) \

@@ -64,6 +64,10 @@ void SetProgress(const JobProgress& from, v1::JobProgress* to) {
   }
 }
 
+void SetCurve(const std::vector<EpochPoint>& from, v1::JobProgress* to) {
+  for (const EpochPoint& point : from) *to->add_curve() = ToProto(point);
+}
+
 void SetIdentity(const WorkerInfo& from, v1::WorkerStatus* to) {
   to->set_worker_id(from.worker_id);
   to->set_host(from.host);
@@ -122,6 +126,7 @@ v1::Job JobToWire(const ClusterState& state, const Job& job, History history) {
   if (job.result.has_value()) *out.mutable_result() = ToProto(*job.result);
   AddConditions(job, &out);
   if (history == History::kWith) {
+    SetCurve(job.progress.curve, out.mutable_progress());
     for (const JobNote& note : job.notes) {
       v1::JobEvent* event = out.add_events();
       *event->mutable_time() = ToProto(note.time);

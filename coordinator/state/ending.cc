@@ -21,6 +21,7 @@ MemberEnd EndOf(const JobMember& member) {
 JobProgress ProgressAtEnd(const Job& job, const event::JobEnded& ended) {
   JobProgress progress = Summarise(job, ended.time);
   progress.eta_seconds = -1;
+  progress.curve = Curve(job);
   if (!ended.result.has_value()) return progress;
   const JobResult& result = *ended.result;
   progress.step = progress.total_steps = result.steps;

@@ -95,6 +95,11 @@ struct EpochReport {
   bool evaluated = false;
   uint64_t test_correct = 0;
   uint64_t test_samples = 0;
+  uint64_t step = 0;
+  double train_seconds = 0;
+  double wait_seconds = 0;
+  uint64_t sent_bytes = 0;
+  double partner_distance = -1;
   friend bool operator==(const EpochReport&, const EpochReport&) = default;
 };
 
@@ -143,6 +148,18 @@ struct MemberEnd {
   friend bool operator==(const MemberEnd&, const MemberEnd&) = default;
 };
 
+struct EpochPoint {
+  uint32_t epoch = 0;
+  uint64_t step = 0;
+  double train_seconds = 0;
+  double sent_bytes = 0;
+  double train_loss = 0;
+  double test_accuracy = -1;
+  double consensus_distance = -1;
+  double comm_wait_ratio = 0;
+  friend bool operator==(const EpochPoint&, const EpochPoint&) = default;
+};
+
 struct JobProgress {
   uint64_t step = 0;         // slowest worker
   uint64_t total_steps = 0;  // 0 = not known yet
@@ -155,6 +172,7 @@ struct JobProgress {
   double test_accuracy = -1;
   double eta_seconds = -1;
   absl::Time last_updated = absl::InfinitePast();
+  std::vector<EpochPoint> curve;  // once the job is over
   friend bool operator==(const JobProgress&, const JobProgress&) = default;
 };
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+
+#include "absl/strings/match.h"
 
 namespace gg {
 namespace {
@@ -41,21 +44,42 @@ void AddEpochs(const Job& job, JobResult* result) {
   }
 }
 
+// One epoch over all members; nothing when one of them has not reported it.
+std::optional<EpochPoint> PointOf(const Job& job, uint32_t epoch) {
+  EpochPoint point;
+  point.epoch = epoch;
+  point.step = std::numeric_limits<uint64_t>::max();
+  const double size = static_cast<double>(job.members.size());
+  uint64_t correct = 0, samples = 0;
+  bool evaluated = true;
+  std::vector<double> distances;
+  for (const JobMember& member : job.members) {
+    const auto it = member.epochs.find(epoch);
+    if (it == member.epochs.end()) return std::nullopt;
+    const EpochReport& report = it->second;
+    point.step = std::min(point.step, report.step);
+    point.train_seconds = std::max(point.train_seconds, report.train_seconds);
+    point.sent_bytes += static_cast<double>(report.sent_bytes) / size;
+    point.train_loss += report.train_loss / size;
+    point.comm_wait_ratio += Ratio(report.wait_seconds, report.train_seconds) / size;
+    evaluated = evaluated && report.evaluated;
+    correct += report.test_correct;
+    samples += report.test_samples;
+    distances.push_back(report.partner_distance);
+  }
+  if (evaluated && samples > 0)
+    point.test_accuracy = Ratio(static_cast<double>(correct), static_cast<double>(samples));
+  point.consensus_distance = ConsensusOfPartners(job.spec, distances);
+  return point;
+}
+
 // Of the last epoch that every member has evaluated; -1 = none.
 double LastTestAccuracy(const Job& job) {
   if (job.members.empty()) return -1;
   const auto& first = job.members[0].epochs;
   for (auto it = first.rbegin(); it != first.rend(); ++it) {
-    uint64_t correct = 0, samples = 0;
-    bool all = true;
-    for (const JobMember& member : job.members) {
-      const auto report = member.epochs.find(it->first);
-      all = all && report != member.epochs.end() && report->second.evaluated;
-      if (!all) break;
-      correct += report->second.test_correct;
-      samples += report->second.test_samples;
-    }
-    if (all && samples > 0) return static_cast<double>(correct) / static_cast<double>(samples);
+    const std::optional<EpochPoint> point = PointOf(job, it->first);
+    if (point.has_value() && point->test_accuracy >= 0) return point->test_accuracy;
   }
   return -1;
 }
@@ -140,6 +164,28 @@ JobProgress Summarise(const Job& job, absl::Time now) {
     progress.eta_seconds = pace * static_cast<double>(progress.total_steps - progress.step);
   }
   return progress;
+}
+
+std::vector<EpochPoint> Curve(const Job& job) {
+  std::vector<EpochPoint> curve;
+  if (job.members.empty()) return curve;
+  for (const auto& [epoch, report] : job.members[0].epochs) {
+    if (std::optional<EpochPoint> point = PointOf(job, epoch); point.has_value())
+      curve.push_back(*point);
+  }
+  return curve;
+}
+
+double ConsensusOfPartners(const JobSpec& spec, const std::vector<double>& partner_distances) {
+  if (!absl::StartsWith(spec.exchange.payload, "weights")) return -1;
+  double sum = 0;
+  int measured = 0;
+  for (const double distance : partner_distances) {
+    if (distance < 0) continue;
+    sum += distance * distance;
+    ++measured;
+  }
+  return measured > 0 ? std::sqrt(sum / measured / 2) : -1;
 }
 
 }  // namespace gg

@@ -5,6 +5,8 @@
 #ifndef GOSSIPGRAD_COORDINATOR_STATE_RESULTS_H_
 #define GOSSIPGRAD_COORDINATOR_STATE_RESULTS_H_
 
+#include <vector>
+
 #include "absl/time/time.h"
 #include "coordinator/state/job.h"
 
@@ -13,8 +15,17 @@ namespace gg {
 // All members have finished.
 JobResult Aggregate(const Job& job);
 
-// What the members' last reports add up to.
+// What the members' last reports add up to; without the curve.
 JobProgress Summarise(const Job& job, absl::Time now);
+
+// The epochs that every member has reported.
+std::vector<EpochPoint> Curve(const Job& job);
+
+// Estimate of the consensus distance, sqrt(mean |w_i - w_mean|^2), from distances |w_i - w_j| between
+// partners, where negative means none was measured: for independent deviations
+// E|w_i - w_j|^2 = 2 E|w_i - w_mean|^2. Negative where nothing was measured or where partners do not
+// meet with their weights.
+double ConsensusOfPartners(const JobSpec& spec, const std::vector<double>& partner_distances);
 
 }  // namespace gg
 

@@ -30,6 +30,9 @@ namespace v1 = gossipgrad::v1;
 #define GG_PROGRESS_VALUES(X) \
   X(step) X(total_steps) X(epoch) X(total_epochs) X(loss) X(learning_rate) X(samples_per_second) \
   X(comm_wait_ratio) X(test_accuracy) X(eta_seconds)
+#define GG_POINT_VALUES(X) \
+  X(epoch) X(step) X(train_seconds) X(sent_bytes) X(train_loss) X(test_accuracy) \
+  X(consensus_distance) X(comm_wait_ratio)
 // clang-format on
 #define GG_RESULT_LISTS(X) X(replica_accuracy) X(train_loss) X(epoch_test_accuracy)
 
@@ -85,14 +88,26 @@ MemberEnd ReadMemberEnd(const pb::MemberEnd& from) {
   return to;
 }
 
+void Write(const EpochPoint& from, v1::EpochPoint* to) {
+  GG_POINT_VALUES(GG_WRITE_ONE)
+}
+void Read(const v1::EpochPoint& from, EpochPoint* to) {
+  GG_POINT_VALUES(GG_READ_ONE)
+}
+
 void Write(const JobProgress& from, v1::JobProgress* to) {
   GG_PROGRESS_VALUES(GG_WRITE_ONE)
   if (from.last_updated != absl::InfinitePast())
     *to->mutable_last_updated() = ToProto(from.last_updated);
+  for (const EpochPoint& point : from.curve) *to->add_curve() = ToProto(point);
 }
 void Read(const v1::JobProgress& from, JobProgress* to) {
   GG_PROGRESS_VALUES(GG_READ_ONE)
   if (from.has_last_updated()) to->last_updated = FromProto(from.last_updated());
+  for (const v1::EpochPoint& from_point : from.curve()) {
+    EpochPoint* to_point = &to->curve.emplace_back();
+    Read(from_point, to_point);
+  }
 }
 
 void Write(const JobNote& from, v1::JobEvent* to) {
@@ -201,6 +216,12 @@ absl::StatusOr<Event> ReadEnded(const pb::Ended& from) {
 v1::JobResult ToProto(const JobResult& result) {
   v1::JobResult proto;
   Write(result, &proto);
+  return proto;
+}
+
+v1::EpochPoint ToProto(const EpochPoint& point) {
+  v1::EpochPoint proto;
+  Write(point, &proto);
   return proto;
 }
 

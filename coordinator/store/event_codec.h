@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Durable events as bytes and back, and JobResult as the message that both the store and the API
-// use. Thread-safety: pure functions.
+// Durable events as bytes and back, and the messages that both the store and the API use: JobResult
+// and EpochPoint. Thread-safety: pure functions.
 #ifndef GOSSIPGRAD_COORDINATOR_STORE_EVENT_CODEC_H_
 #define GOSSIPGRAD_COORDINATOR_STORE_EVENT_CODEC_H_
 
@@ -22,6 +22,7 @@ absl::StatusOr<std::string> EncodeEvent(const Event& event);
 // kDataLoss: not an event. kFailedPrecondition: an event of a newer version.
 absl::StatusOr<Event> DecodeEvent(absl::string_view bytes);
 
+gossipgrad::v1::EpochPoint ToProto(const EpochPoint& point);
 gossipgrad::v1::JobResult ToProto(const JobResult& result);
 JobResult FromProto(const gossipgrad::v1::JobResult& proto);
 

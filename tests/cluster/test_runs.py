@@ -41,6 +41,25 @@ class Runs(ClusterTest):
             costs[workers] = (result["messages_per_step"], result["sent_bytes_per_step"])
         self.assertEqual(len(set(costs.values())), 1, costs)
 
+    def test_compare_runs_two_methods_on_the_same_data(self):
+        run = self.start("compare", "-f", self.job(samples=1024, epochs=3), "--workers", 2,
+                         "--algorithms", "gossip-grad,allreduce:overlap=none", "--target", "0.2", "-o", "json")
+        self.assertEqual(run.finish(120), 0, run.stderr())
+        document = run.json()
+        self.assertEqual([row["label"] for row in document["results"]], ["gossip-grad", "allreduce:overlap=none"])
+        for row in document["results"]:
+            self.assertLessEqual(KEYS, set(row))
+            curve = row["curve"]
+            self.assertEqual([point["epoch"] for point in curve], [1, 2, 3])
+            self.assertEqual(curve[-1]["step"], row["steps"])
+            self.assertEqual([point["train_loss"] for point in curve], row["train_loss"])
+            self.assertEqual([point["test_accuracy"] for point in curve], row["test_accuracy_by_epoch"])
+            for earlier, later in zip(curve, curve[1:]):
+                self.assertLess(earlier["seconds"], later["seconds"])
+                self.assertLess(earlier["sent_bytes"], later["sent_bytes"])
+            self.assertLessEqual(curve[-1]["sent_bytes"], row["sent_bytes_per_step"] * row["steps"] * (1 + 1e-9))
+        self.assertEqual(document["summary"][0]["epochs_to_target"]["count"], 1)
+
     def test_two_clusters_on_one_host(self):
         first = self.start("local", "run", "-f", self.job("one", 4096, 4), "--workers", 2, "-o", "json")
         second = self.start("local", "run", "-f", self.job("two", 4096, 4), "--workers", 2, "-o", "json")

@@ -26,7 +26,7 @@ struct SimNetworkOptions {
   absl::Duration max_delay = absl::Milliseconds(1);
   double drop_share = 0;           // of the messages, that vanish
   bool rendezvous = false;         // a Send ends only when its Recv is posted
-  std::vector<std::string> hosts;  // by rank; empty: each has its own
+  std::vector<std::string> hosts = {};  // by rank; empty: each has its own
 };
 
 // What happens to one message.

@@ -37,6 +37,11 @@ void JobReporter::OnEpoch(const EpochSummary& epoch) {
   out.set_evaluated(epoch.evaluated);
   out.set_test_correct(epoch.test_correct);
   out.set_test_samples(epoch.test_samples);
+  out.set_step(epoch.step);
+  out.set_train_seconds(epoch.train_seconds);
+  out.set_wait_seconds(epoch.wait_seconds);
+  out.set_sent_bytes(epoch.sent_bytes);
+  out.set_partner_distance(epoch.partner_distance);
   p_.send(std::move(message));
   p_.log->Info("epoch finished", {{"job", p_.job_id},
                                   {"epoch", absl::StrCat(epoch.epoch)},

@@ -30,6 +30,12 @@ struct EpochSummary {
   bool evaluated = false;
   uint64_t test_correct = 0;  // of this worker's slice of the test set
   uint64_t test_samples = 0;
+  // Since the run began:
+  uint64_t step = 0;             // steps finished
+  double train_seconds = 0;      // of the training loop, without evaluation
+  double wait_seconds = 0;       // of them, waiting for a partner
+  uint64_t sent_bytes = 0;       // exchange payload
+  double partner_distance = -1;  // last one measured; negative = none
 };
 
 class Reporter {

@@ -183,8 +183,9 @@ class JobTrainer final : public Trainer {
       meter.AfterStep(finished, epochs, done->loss, rate, totals_, done->exchange.partner_distance,
                       phases_);
       if (finished % plan_.steps_per_epoch == 0 || finished == plan_.total_steps) {
-        GG_RETURN_IF_ERROR(EndEpoch(static_cast<uint32_t>(std::ceil(epochs)),
-                                    epoch_loss / static_cast<double>(epoch_steps)));
+        GG_RETURN_IF_ERROR(EndEpoch({.epoch = static_cast<uint32_t>(std::ceil(epochs)),
+                                     .train_loss = epoch_loss / static_cast<double>(epoch_steps),
+                                     .step = finished}));
         epoch_loss = 0;
         epoch_steps = 0;
       }
@@ -213,10 +214,9 @@ class JobTrainer final : public Trainer {
   ShardRange OwnSlice() const { return InitialShard(c_.test->size(), c_.size, c_.rank); }
 
   // Reports the epoch; scores this replica on its slice when the spec asks for it.
-  absl::Status EndEpoch(uint32_t epoch, double train_loss) {
-    EpochSummary summary{.epoch = epoch, .train_loss = train_loss};
+  absl::Status EndEpoch(EpochSummary summary) {
     const int64_t every = c_.spec.train.evaluate_every_epochs;
-    if (every > 0 && epoch % every == 0) {
+    if (every > 0 && summary.epoch % every == 0) {
       GG_RETURN_IF_ERROR(Settle());
       phases_.Stop();
       GG_ASSIGN_OR_RETURN(const Score score, ScoreOn(OwnSlice()));
@@ -226,6 +226,10 @@ class JobTrainer final : public Trainer {
       summary.test_samples = static_cast<uint64_t>(score.samples);
       c_.metrics->Set(GaugeId::kTestAccuracy, score.accuracy());
     }
+    summary.train_seconds = absl::ToDoubleSeconds(phases_.wall());
+    summary.wait_seconds = absl::ToDoubleSeconds(phases_.total(Phase::kCommWait));
+    summary.sent_bytes = totals_.bytes_sent;
+    summary.partner_distance = totals_.partner_distance;
     c_.reporter->OnEpoch(summary);
     return absl::OkStatus();
   }

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{}, "Usage: ggctl"}, Mistake{{"vlaidate", "-f", "x"}, "did you mean \"validate\"?"},
         Mistake{{"local"}, "Usage: ggctl local"},
         Mistake{{"local", "rnu"}, "did you mean \"run\"?"},
-        Mistake{{"frobnicate"}, "known: local, validate"},
+        Mistake{{"frobnicate"}, "known: local, compare, validate"},
         Mistake{{"submit"}, "--filename is required"},
         Mistake{{"submit", "--wtch", "-f", "x"}, "did you mean --watch?"},
         Mistake{{"submit", "-f", "x", "--watch", "--wait"}, "excludes"},

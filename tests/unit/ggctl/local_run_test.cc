@@ -69,6 +69,24 @@ class LocalRunTest : public ::testing::Test {
     return RunGgctl(arguments, out_, err_);
   }
 
+  int Compare(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"compare",
+                                          "-f",
+                                          GG_EXAMPLES "/fashion-mlp.yaml",
+                                          "--algorithms",
+                                          "gossip-grad,none",
+                                          "--workers",
+                                          "2",
+                                          "--bin-dir",
+                                          folder_.string(),
+                                          "--color",
+                                          "never",
+                                          "-o",
+                                          "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunGgctl(arguments, out_, err_);
+  }
+
   std::filesystem::path folder_;
   std::string old_temp_;
   std::ostringstream out_, err_;
@@ -235,6 +253,39 @@ TEST_F(LocalRunTest, AnAbandonedFolderGoesWithTheNextRun) {
   std::ofstream(abandoned + "/lock") << "";
   EXPECT_EQ(Ggctl(), 0) << err_.str();
   EXPECT_FALSE(std::filesystem::exists(abandoned));
+}
+
+TEST_F(LocalRunTest, CompareRunsEveryMethodWithEverySeed) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  const std::string file = (folder_ / "result.json").string();
+  ASSERT_EQ(Compare({"--seeds", "2", "--out", file}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "");
+  EXPECT_THAT(err_.str(), HasSubstr("run 4 of 4: none, seed 2"));
+  std::ifstream in(file);
+  const auto json = nlohmann::json::parse(in);
+  ASSERT_EQ(json["results"].size(), 4u);
+  EXPECT_EQ(json["results"][1]["label"], "none");
+  EXPECT_EQ(json["results"][2]["seed"], 2);
+  EXPECT_EQ(json["summary"][0]["test_accuracy"]["count"], 2);
+}
+
+TEST_F(LocalRunTest, CompareGoesOnAfterARunThatFailed) {
+  setenv("GG_FAKE_WORKER", "killed", 1);
+  EXPECT_EQ(Compare(), 8);
+  const auto json = nlohmann::json::parse(out_.str());
+  ASSERT_EQ(json["results"].size(), 2u);
+  for (const auto& run : json["results"]) {
+    EXPECT_EQ(run["state"], "Failed");
+    EXPECT_THAT(run["reason"].get<std::string>(), HasSubstr("worker-1"));
+  }
+}
+
+TEST_F(LocalRunTest, CtrlCEndsAComparisonWithWhatThereIs) {
+  setenv("GG_FAKE_SCENARIO", "interrupt", 1);
+  EXPECT_EQ(Compare(), 130);
+  const auto json = nlohmann::json::parse(out_.str());
+  ASSERT_EQ(json["results"].size(), 1u);
+  EXPECT_EQ(json["results"][0]["state"], "Cancelled");
 }
 
 TEST(LogTail, ReadsNoMoreThanTheEnd) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coordinator/state/results.h"
 
+#include <cmath>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -135,6 +137,51 @@ TEST(AggregateTest, WhatWasNotMeasuredIsNegativeNotZeroAndNotNan) {
   EXPECT_EQ(result.consensus_distance, -1);
   EXPECT_EQ(result.test_accuracy, -1);
   EXPECT_EQ(result.test_loss, -1);
+}
+
+EpochReport Reported(uint64_t correct, double seconds, double distance) {
+  EpochReport report;
+  report.train_loss = seconds;
+  report.evaluated = true;
+  report.test_correct = correct;
+  report.test_samples = 100;
+  report.step = 50;
+  report.train_seconds = seconds;
+  report.wait_seconds = 1;
+  report.sent_bytes = correct * 10;
+  report.partner_distance = distance;
+  return report;
+}
+
+TEST(CurveTest, HoldsTheEpochsThatEveryMemberHasReported) {
+  Job job;
+  EXPECT_TRUE(Curve(job).empty());
+  job.spec.exchange.payload = "weights";
+  job.members.resize(2);
+  job.members[0].epochs[1] = Reported(80, 2, 3);
+  job.members[1].epochs[1] = Reported(90, 4, 5);
+  job.members[0].epochs[2] = Reported(99, 9, 1);  // the other one is not there yet
+  const std::vector<EpochPoint> curve = Curve(job);
+  ASSERT_EQ(curve.size(), 1u);
+  EXPECT_EQ(curve[0].epoch, 1u);
+  EXPECT_EQ(curve[0].step, 50u);
+  EXPECT_DOUBLE_EQ(curve[0].train_seconds, 4);  // the slowest
+  EXPECT_DOUBLE_EQ(curve[0].sent_bytes, 850);
+  EXPECT_DOUBLE_EQ(curve[0].train_loss, 3);
+  EXPECT_DOUBLE_EQ(curve[0].test_accuracy, 0.85);
+  EXPECT_DOUBLE_EQ(curve[0].comm_wait_ratio, (1.0 / 2 + 1.0 / 4) / 2);
+  EXPECT_DOUBLE_EQ(curve[0].consensus_distance, std::sqrt((9.0 + 25.0) / 2 / 2));
+  job.members[1].epochs[1].evaluated = false;
+  EXPECT_DOUBLE_EQ(Curve(job)[0].test_accuracy, -1);
+}
+
+TEST(CurveTest, DistancesOfPartnersTellOnlyWhereWeightsMeet) {
+  JobSpec spec;
+  spec.exchange.payload = "weights";
+  EXPECT_LT(ConsensusOfPartners(spec, {-1, -1}), 0);
+  EXPECT_DOUBLE_EQ(ConsensusOfPartners(spec, {-1, 2}), std::sqrt(2.0));
+  spec.exchange.payload = "gradients";
+  EXPECT_LT(ConsensusOfPartners(spec, {2, 2}), 0);
 }
 
 }  // namespace

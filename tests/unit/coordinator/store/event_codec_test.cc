@@ -47,6 +47,17 @@ TEST(EventCodecTest, AStateOfANewerVersionIsRefused) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(EventCodecTest, TheCurveOfAJobThatIsOverIsKept) {
+  event::JobEnded ended;
+  ended.job_id = "j-1";
+  ended.state = JobState::kFailed;
+  EpochPoint point{1, 50, 4.5, 850, 0.75, 0.5, 0.25, 0.125};
+  ended.progress.curve = {point, EpochPoint{.epoch = 2}};
+  const absl::StatusOr<Event> read = DecodeEvent(*EncodeEvent(ended));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(std::get<event::JobEnded>(*read).progress.curve, ended.progress.curve);
+}
+
 TEST(EventCodecTest, DamagedBytesAreDataLossOrAnEventButNeverACrash) {
   event::JobSubmitted submitted;
   submitted.job_id = "j-1";

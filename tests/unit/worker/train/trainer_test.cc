@@ -168,6 +168,10 @@ TEST_P(TrainerOfSize, LearnsSyntheticDataAndFillsItsResult) {
     ASSERT_EQ(run.recorder.epochs.size(), 3u);
     EXPECT_LT(run.recorder.epochs[2].train_loss, run.recorder.epochs[0].train_loss);
     EXPECT_TRUE(run.recorder.epochs[2].evaluated);
+    EXPECT_EQ(run.recorder.epochs[2].step, r.steps);
+    EXPECT_LE(run.recorder.epochs[2].train_seconds, r.train_seconds);
+    EXPECT_GE(run.recorder.epochs[2].sent_bytes, run.recorder.epochs[1].sent_bytes);
+    EXPECT_LE(run.recorder.epochs[2].sent_bytes, r.sent_bytes);
     EXPECT_EQ(run.recorder.epochs[2].test_samples, r.average_samples);
     EXPECT_GT(r.replica_accuracy, 0.25);  // better than guessing one of four
     EXPECT_GT(r.squared_parameter_norm, 0);
