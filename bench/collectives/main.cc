@@ -16,12 +16,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/clock.h"
-#include "kernels/registry.h"
+#include "kernels/device.h"
 #include "platform/allocator.h"
 #include "worker/collective/plan.h"
 #include "worker/collective/program.h"
 #include "worker/collective/run.h"
 #include "worker/transport/grpc/grpc_transport.h"
+#include "worker/wire/float_link.h"
 
 namespace gg::bench {
 namespace {
@@ -50,7 +51,10 @@ class Cluster {
       transports_.push_back(Take(MakeGrpcTransport({})));
       view.members.push_back({absl::StrCat("worker-", r), transports_.back()->local_address()});
     }
-    for (Rank r = 0; r < size; ++r) groups_.push_back(Take(transports_[r]->Join("bench", view, r)));
+    for (Rank r = 0; r < size; ++r) {
+      groups_.push_back(Take(transports_[r]->Join("bench", view, r)));
+      links_.push_back(FloatLink::Create(*groups_.back(), WireFormat()));
+    }
   }
   ~Cluster() { groups_.clear(); }
 
@@ -68,7 +72,7 @@ class Cluster {
     std::vector<std::shared_ptr<CollectiveRun>> runs;
     const absl::Time start = RealClock().Now();
     for (Rank r = 0; r < size; ++r) {
-      runs.push_back(CollectiveRun::Start(*device_, *groups_[r], RealClock(), programs[r], number_,
+      runs.push_back(CollectiveRun::Start(*device_, links_[r], RealClock(), programs[r], number_,
                                           std::move(memories[r])));
     }
     for (const auto& run : runs) {
@@ -82,6 +86,7 @@ class Cluster {
   std::unique_ptr<Device> device_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<PeerGroup>> groups_;
+  std::vector<std::shared_ptr<FloatLink>> links_;
   uint64_t number_ = 0;
 };
 

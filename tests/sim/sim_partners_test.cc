@@ -95,6 +95,8 @@ TEST_P(SimPartners, ASlowWorkerIsWaitedForWithinTheDeadlineAndHoldsNobodyUpBeyon
       EXPECT_EQ(cluster.steps_done(r), scenario.steps);
       ASSERT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
       for (const float w : cluster.worker(r).Weights()) ASSERT_TRUE(std::isfinite(w));
+      // Who is not waited for gives away no more of its weight than its updates can bear.
+      EXPECT_EQ(cluster.worker(r).metrics().counter(CounterId::kGossipSkipped, "norm"), 0);
     }
     // Push-sum forgives the lateness; to leave a neighbour out does not keep the mean.
     if (pushes() || deadline == 1.0) ExpectTheMeanAlone(cluster, scenario);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -96,6 +97,7 @@ class Sgp final : public PushMethod {
 
  private:
   static constexpr uint64_t kAll = ~uint64_t{0};
+  static constexpr uint64_t kMostBound = 20;
   enum Kind : uint64_t {
     kShare = kFirstKind,
     kNothing,  // instead of a share that could not be sent: nobody need wait for it
@@ -109,6 +111,11 @@ class Sgp final : public PushMethod {
     const Rank to = schedule_->At(context_.rank, rounds_.now()).send_to;
     // What is pushed to a worker that is away may never be seen again.
     if (to < 0 || !watch_.WorthWaiting(to)) return absl::OkStatus();
+    PushNote note{.kind = kNothing, .step = rounds_.now()};
+    if (weight_ < least_weight_) {
+      mailbox().Push(to, note);
+      return absl::OkStatus();
+    }
     const absl::Time start = context_.clock->Now();
     const absl::Time until = watch_.WaitUntil(to);
     GG_ASSIGN_OR_RETURN(Flat message, mailbox().Outgoing(to));
@@ -119,7 +126,6 @@ class Sgp final : public PushMethod {
     watch_.Waited(start, stats_);
     GG_RETURN_IF_ERROR(mailbox().aborted());
     pushed_at_ = context_.clock->Now();
-    PushNote note{.kind = kNothing, .step = rounds_.now()};
     if (message.empty()) {
       watch_.SendHeldBack(to, step_, 0);
       mailbox().Push(to, note);
@@ -238,6 +244,9 @@ class Sgp final : public PushMethod {
   Rounds rounds_;
 
   double weight_ = 1;  // of this replica in the sum of all
+  // A worker that others do not wait for gets fewer halves than it gives away. It keeps the rest, or
+  // its updates, which are divided by its weight, would grow without bound.
+  const double least_weight_ = std::ldexp(1.0, -3 - static_cast<int>(std::min(bound_, kMostBound)));
   absl::Time pushed_at_;
   // By rank: the sum of the weights pushed to it, and of those that it has pushed to us.
   std::vector<double> pushed_, came_;

@@ -100,8 +100,9 @@ std::vector<Event> LifeOf(const std::string& id, uint64_t view) {
   assigned.job_id = id;
   assigned.time = absl::FromUnixSeconds(1'700'000'010);
   assigned.view = view;
-  assigned.members = {{"w1", 5, "0.1.0", "nid7", 4711, "10.0.0.1:7", "grpc", "onednn", 8},
-                      {"w2", 6, "0.1.0", "nid8", 4712, "10.0.0.2:7", "grpc", "onednn", 8}};
+  assigned.members = {
+      {"w1", 5, "0.1.0", "nid7", 4711, "10.0.0.1:7", "grpc", "onednn", 8, {{"rack", "3"}}},
+      {"w2", 6, "0.1.0", "nid8", 4712, "10.0.0.2:7", "grpc", "onednn", 8, {}}};
   event::JobAdvanced running{id, absl::FromUnixSeconds(1'700'000'020), JobState::kRunning};
   return {Submitted(id), assigned, running, Succeeded(id)};
 }
@@ -120,7 +121,18 @@ event::JobEnded Failed(const std::string& id) {
                 "gone",
                 {100, 1.5, 0.25, 0.01, 640, 0.125, 3, 0.5, true},
                 "grpc over 10.0.0.1:7"}};
-  e.progress = {100, 400, 1.5, 6, 0.25, 0.01, 1280, 0.125, 0.9, -1, absl::FromUnixSeconds(1)};
+  e.progress = {100,
+                400,
+                1.5,
+                6,
+                0.25,
+                0.01,
+                1280,
+                0.125,
+                0.9,
+                -1,
+                absl::FromUnixSeconds(1),
+                {{1, 100, 2.5, 3000, 0.25, 0.9, 0.125, 0.0625}}};
   e.notes = {{absl::FromUnixNanos(1), false, "Submitted", "the job was accepted", ""},
              {absl::FromUnixNanos(2), true, "PartnerLate", "late", "w2"}};
   e.revision = 17;

@@ -31,6 +31,7 @@ JobSpec Unusual() {
   spec.data.path = "/data/with space: and #hash";
   spec.workers.min = spec.workers.max = 2;
   spec.data.limit_train = 100;
+  spec.exchange.algorithm = "cocod";  // which alone has proportional batches
   spec.optimizer.momentum = 0.1;
   return spec;
 }
