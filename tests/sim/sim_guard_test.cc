@@ -33,6 +33,7 @@ class Sick : public testing::TestWithParam<Illness> {
     scenario.size = kSize;
     scenario.spec.algorithm = GetParam().algorithm;
     scenario.spec.push_probability = 1;
+    scenario.spec.period = 2;
     scenario.spec.payload = "weights";
     scenario.spec.overlap = GetParam().overlap;
     scenario.spec.encoding = GetParam().encoding;
@@ -77,7 +78,9 @@ TEST_P(Sick, IsLeftAloneNamedAndTakenBack) {
   ASSERT_TRUE(cluster.RunSteps(kFallsIll, kRecovers - kFallsIll).ok());
   const std::string reason = GetParam().huge ? "norm" : "nonfinite";
   EXPECT_GT(Skipped(cluster, reason), 0);
-  EXPECT_GT(Skipped(cluster, "quarantine"), 0);
+  // Where its requests are refused and its answers are good, there is no row of refusals.
+  const bool elastic = GetParam().algorithm == "easgd";
+  EXPECT_EQ(Skipped(cluster, "quarantine") > 0, !elastic);
   for (Rank r = 0; r < kSize; ++r) {
     if (r == kSick) continue;
     SimWorker& worker = cluster.worker(r);
@@ -92,7 +95,7 @@ TEST_P(Sick, IsLeftAloneNamedAndTakenBack) {
       quarantines += incident.reason == "quarantine";
     }
     const bool meets = GetParam().algorithm != "d-psgd" || std::abs(r - kSick) == 1;
-    EXPECT_EQ(quarantines > 0, meets) << "rank " << r;
+    EXPECT_EQ(quarantines > 0, meets && !elastic) << "rank " << r;
   }
 
   Recover(cluster, healthy);
@@ -125,11 +128,11 @@ INSTANTIATE_TEST_SUITE_P(
         Illness{"gosgd", "fp32", "layerwise", true}, Illness{"gosgd", "int8", "layerwise", false},
         Illness{"ad-psgd", "fp32", "layerwise", false},
         Illness{"ad-psgd", "fp32", "layerwise", true},
-        Illness{"ad-psgd", "bf16", "layerwise", true}),
+        Illness{"ad-psgd", "bf16", "layerwise", true}, Illness{"easgd", "fp32", "layerwise", false},
+        Illness{"easgd", "int8", "layerwise", true}),
     [](const auto& illness) {
       std::string name = absl::StrCat(illness.param.algorithm, "_", illness.param.encoding, "_",
-                                      illness.param.overlap,
-                                      illness.param.huge ? "_huge" : "_nan");
+                                      illness.param.overlap, illness.param.huge ? "_huge" : "_nan");
       for (char& c : name) c = c == '-' ? '_' : c;
       return name;
     });

@@ -24,8 +24,8 @@ struct SimNetworkOptions {
   uint64_t seed = 1;
   absl::Duration min_delay = absl::Milliseconds(1);
   absl::Duration max_delay = absl::Milliseconds(1);
-  double drop_share = 0;           // of the messages, that vanish
-  bool rendezvous = false;         // a Send ends only when its Recv is posted
+  double drop_share = 0;                // of the messages, that vanish
+  bool rendezvous = false;              // a Send ends only when its Recv is posted
   std::vector<std::string> hosts = {};  // by rank; empty: each has its own
 };
 

@@ -167,6 +167,7 @@ class AsyncEasgd final : public PullMethod {
   Flat Centre() { return centre_->floats().subspan(0, context_.arena->size()); }
   Flat Asked(Rank to) override { return StripOf(context_.arena->weights(), to); }
   Flat Own() override { return StripOf(Centre(), context_.rank); }
+  ConstFlat Reference() override { return Centre(); }
 
   absl::Status AfterStep() override {
     AnythingOpen();  // gives up those that are late
@@ -182,6 +183,11 @@ class AsyncEasgd final : public PullMethod {
 
   absl::Status PullOwnStrip() {
     const Flat own = Own(), live = Asked(context_.rank);
+    // Our model is judged as those of others are: the strip is everybody's.
+    Mailbox::Arrival ours;
+    ours.from = context_.rank;
+    ours.body = live;
+    if (!Acceptable(ours, Reference(), 0)) return absl::OkStatus();
     const Flat pull = own_pull_->floats().subspan(0, own.size());
     Device& device = *context_.device;
     Stream& stream = *context_.stream;

@@ -76,7 +76,7 @@ absl::Status PullMethod::Answer(const Mailbox::Arrival& request) {
   const absl::Time begun = context_.clock->Now();
   const Flat own = Own();
   Flat pull;
-  if (!TurnsDown(request) && Acceptable(request, own, Age(request.note.step))) {
+  if (!TurnsDown(request) && Acceptable(request, Reference(), Age(request.note.step))) {
     GG_ASSIGN_OR_RETURN(pull, Outgoing(request.from));
   }
   if (pull.empty()) {
@@ -113,7 +113,7 @@ absl::Status PullMethod::TakeAnswer(const Mailbox::Arrival& answer) {
   const Flat asked = Asked(answer.from);
   // Its d is in the other's model already, however old it is. Of two models of like norms the
   // difference is hardly longer than either.
-  if (!Acceptable(answer, asked, 0, share_)) return absl::OkStatus();
+  if (!Acceptable(answer, Reference(), 0, share_)) return absl::OkStatus();
   GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, -1, answer.body, 1, asked));
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   ReportMixed(answer, request->begun);

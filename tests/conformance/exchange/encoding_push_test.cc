@@ -3,6 +3,7 @@
 // with each other on the virtual network. The model that stays behind shows what its other half has become: together
 // they are what there was. So each push is held against what rounding may take of it, and each merge against what was
 // pushed, one step at a time and in double precision.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -71,8 +72,8 @@ class PushEncoding : public testing::TestWithParam<Case> {
   // Follows all steps; told of every push: the model that was halved, and what went away of it.
   template <typename OnPush>
   void Follow(OnPush on_push, uint64_t steps) {
-    schedule_ =
-        MakeSchedule("dissemination", {.size = size(), .seed = model_.seed, .rotate = true}).value();
+    schedule_ = MakeSchedule("dissemination", {.size = size(), .seed = model_.seed, .rotate = true})
+                    .value();
     SimCluster cluster(Scenario());
     const std::vector<size_t> offsets = cluster.worker(0).ParameterOffsets();
     Vector weight(size(), 1.0 / size());
@@ -156,6 +157,28 @@ TEST_P(PushEncoding, WhatInt8TakesHasTheMeanZero) {
   };
   Follow(add, 60);
   EXPECT_LT(std::abs(sum), 5 * std::sqrt(variance));
+}
+
+// Without gradients: what rounding adds to a model is taken away by merges as fast as it comes.
+TEST_P(PushEncoding, ErrorsDoNotAddUp) {
+  if (GetParam().encoding == "fp32") return;
+  model_.curvature = 0;
+  model_.noise = false;
+  SimCluster cluster(Scenario());
+  const std::vector<size_t> offsets = cluster.worker(0).ParameterOffsets();
+  const Vector began = Doubles(cluster.worker(0).Weights());
+  double largest = 0;
+  for (const size_t i : offsets) largest = std::max(largest, std::abs(began[i]));
+  const double step = largest * LossOf(GetParam().encoding);
+  for (uint64_t first = 0; first < 1000; first += 500) {
+    ASSERT_TRUE(cluster.RunSteps(first, 500).ok());
+    double furthest = 0;
+    for (Rank r = 0; r < size(); ++r) {
+      const std::vector<float> w = cluster.worker(r).Weights();
+      for (const size_t i : offsets) furthest = std::max(furthest, std::abs(w[i] - began[i]));
+    }
+    EXPECT_LT(furthest, 4 * step) << "after " << first + 500 << " steps";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PushEncoding, testing::ValuesIn(Cases()), [](const auto& param) {
