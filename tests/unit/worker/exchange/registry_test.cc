@@ -42,9 +42,10 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kNotFound);
   spec.schedule = "hierarchical";
   spec.algorithm = "allreduce";
-  EXPECT_EQ(Make(spec).message(),
-            "exchange schedule hierarchical is for algorithms that have partners (gossip-grad), "
-            "not for allreduce");
+  EXPECT_EQ(
+      Make(spec).message(),
+      "exchange schedule hierarchical is for algorithms that have partners (gossip-grad, sgp), "
+      "not for allreduce");
   spec = ExchangeSpec();
   spec.collective = "tree";
   EXPECT_EQ(Make(spec).message(),
