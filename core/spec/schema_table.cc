@@ -212,8 +212,8 @@ const std::vector<Field>& FieldTable() {
            "Nobody waits for the others. Used by easgd only."),
       Int("spec.exchange.staleness_bound", GG_REF(exchange.staleness_bound), "steps",
           From(0, kMaxCount),
-          "How many steps old a message may be: sgp with overlap step waits for it then, gosgd and "
-          "ad-psgd refuse it. 0 = 1 for sgp, no bound for the others."),
+          "How many steps old a message may be: sgp with overlap step waits for it then, gosgd, "
+          "ad-psgd and asynchronous easgd refuse it. 0 = 1 for sgp, no bound for the others."),
       Float("spec.exchange.norm_limit", GG_REF(exchange.norm_limit), "", From(0, 1e12),
             "Received weights whose norm is more than this times the own norm are refused. 0 = no "
             "limit."),

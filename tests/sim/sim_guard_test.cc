@@ -17,9 +17,10 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr Rank kSick = 2;
 constexpr int kSize = 4;
-constexpr uint64_t kFallsIll = 6, kRecovers = 40;
+constexpr uint64_t kFallsIll = 6, kRecovers = 40, kTrustedAgain = 400;
 
 struct Illness {
+  std::string algorithm;
   std::string encoding;
   std::string overlap;
   bool huge;  // else NaN
@@ -30,6 +31,9 @@ class Sick : public testing::TestWithParam<Illness> {
   static SimScenario Scenario() {
     SimScenario scenario;
     scenario.size = kSize;
+    scenario.spec.algorithm = GetParam().algorithm;
+    scenario.spec.push_probability = 1;
+    scenario.spec.period = 2;
     scenario.spec.payload = "weights";
     scenario.spec.overlap = GetParam().overlap;
     scenario.spec.encoding = GetParam().encoding;
@@ -74,7 +78,9 @@ TEST_P(Sick, IsLeftAloneNamedAndTakenBack) {
   ASSERT_TRUE(cluster.RunSteps(kFallsIll, kRecovers - kFallsIll).ok());
   const std::string reason = GetParam().huge ? "norm" : "nonfinite";
   EXPECT_GT(Skipped(cluster, reason), 0);
-  EXPECT_GT(Skipped(cluster, "quarantine"), 0);
+  // Where its requests are refused and its answers are good, there is no row of refusals.
+  const bool elastic = GetParam().algorithm == "easgd";
+  EXPECT_EQ(Skipped(cluster, "quarantine") > 0, !elastic);
   for (Rank r = 0; r < kSize; ++r) {
     if (r == kSick) continue;
     SimWorker& worker = cluster.worker(r);
@@ -88,15 +94,16 @@ TEST_P(Sick, IsLeftAloneNamedAndTakenBack) {
       EXPECT_EQ(incident.worker_id, "worker-2");
       quarantines += incident.reason == "quarantine";
     }
-    EXPECT_GT(quarantines, 0) << "rank " << r;
+    const bool meets = GetParam().algorithm != "d-psgd" || std::abs(r - kSick) == 1;
+    EXPECT_EQ(quarantines > 0, meets && !elastic) << "rank " << r;
   }
 
   Recover(cluster, healthy);
   // The longest quarantine by now is over, and the probation after it.
-  ASSERT_TRUE(cluster.RunSteps(kRecovers, 120).ok());
+  ASSERT_TRUE(cluster.RunSteps(kRecovers, kTrustedAgain - kRecovers).ok());
   const double refused = Skipped(cluster, reason), dropped = Skipped(cluster, "quarantine");
   const uint64_t skipped = cluster.stats(0).exchanges_skipped;
-  ASSERT_TRUE(cluster.RunSteps(kRecovers + 120, 30).ok());
+  ASSERT_TRUE(cluster.RunSteps(kTrustedAgain, 30).ok());
   EXPECT_EQ(Skipped(cluster, reason), refused);
   EXPECT_EQ(Skipped(cluster, "quarantine"), dropped);
   EXPECT_EQ(cluster.stats(0).exchanges_skipped, skipped);
@@ -107,14 +114,27 @@ TEST_P(Sick, IsLeftAloneNamedAndTakenBack) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Sick,
-    testing::Values(Illness{"fp32", "none", false}, Illness{"fp32", "layerwise", false},
-                    Illness{"fp32", "step", false}, Illness{"int8", "layerwise", false},
-                    Illness{"bf16", "step", false}, Illness{"fp32", "none", true},
-                    Illness{"fp32", "layerwise", true}, Illness{"fp32", "step", true},
-                    Illness{"int8", "none", true}),
+    testing::Values(
+        Illness{"gossip-grad", "fp32", "none", false},
+        Illness{"gossip-grad", "fp32", "layerwise", false},
+        Illness{"gossip-grad", "fp32", "step", false},
+        Illness{"gossip-grad", "int8", "layerwise", false},
+        Illness{"gossip-grad", "bf16", "step", false}, Illness{"gossip-grad", "fp32", "none", true},
+        Illness{"gossip-grad", "fp32", "layerwise", true},
+        Illness{"gossip-grad", "fp32", "step", true}, Illness{"gossip-grad", "int8", "none", true},
+        Illness{"d-psgd", "fp32", "layerwise", false}, Illness{"d-psgd", "int8", "layerwise", true},
+        Illness{"sgp", "fp32", "none", false}, Illness{"sgp", "bf16", "none", true},
+        Illness{"sgp", "fp32", "step", true}, Illness{"gosgd", "fp32", "layerwise", false},
+        Illness{"gosgd", "fp32", "layerwise", true}, Illness{"gosgd", "int8", "layerwise", false},
+        Illness{"ad-psgd", "fp32", "layerwise", false},
+        Illness{"ad-psgd", "fp32", "layerwise", true},
+        Illness{"ad-psgd", "bf16", "layerwise", true}, Illness{"easgd", "fp32", "layerwise", false},
+        Illness{"easgd", "int8", "layerwise", true}),
     [](const auto& illness) {
-      return absl::StrCat(illness.param.encoding, "_", illness.param.overlap,
-                          illness.param.huge ? "_huge" : "_nan");
+      std::string name = absl::StrCat(illness.param.algorithm, "_", illness.param.encoding, "_",
+                                      illness.param.overlap, illness.param.huge ? "_huge" : "_nan");
+      for (char& c : name) c = c == '-' ? '_' : c;
+      return name;
     });
 
 TEST(MessageAge, IsObservedAtEachMixUnderDelaysToo) {

@@ -64,19 +64,22 @@ class SimPartners : public testing::TestWithParam<Method> {
 };
 
 TEST_P(SimPartners, DelaysAndDisorderKeepTheMean) {
-  for (const int size : {2, 3, 5, 8}) {
-    for (uint64_t seed = 1; seed <= 5; ++seed) {
-      SimScenario scenario = Scenario(size);
-      scenario.model.curvature = 0;
-      scenario.network = {
-          .seed = seed, .max_delay = absl::Milliseconds(40), .rendezvous = seed % 2 == 0};
-      scenario.compute = [seed](Rank r, uint64_t step) {
-        return absl::Milliseconds(5 + (7 * static_cast<uint64_t>(r) + 5 * step + seed) % 30);
-      };
-      SimCluster cluster(scenario);
-      ASSERT_TRUE(cluster.Run().ok());
-      ExpectTheMeanAlone(cluster, scenario);
-      for (Rank r = 0; r < size; ++r) EXPECT_EQ(cluster.stats(r).exchanges_skipped, 0u);
+  for (const char* encoding : {"fp32", "bf16", "fp16", "int8"}) {
+    for (const int size : {2, 3, 5, 8}) {
+      for (uint64_t seed = 1; seed <= 5; ++seed) {
+        SimScenario scenario = Scenario(size);
+        scenario.model.curvature = 0;
+        scenario.spec.encoding = encoding;
+        scenario.network = {
+            .seed = seed, .max_delay = absl::Milliseconds(40), .rendezvous = seed % 2 == 0};
+        scenario.compute = [seed](Rank r, uint64_t step) {
+          return absl::Milliseconds(5 + (7 * static_cast<uint64_t>(r) + 5 * step + seed) % 30);
+        };
+        SimCluster cluster(scenario);
+        ASSERT_TRUE(cluster.Run().ok());
+        ExpectTheMeanAlone(cluster, scenario);
+        for (Rank r = 0; r < size; ++r) EXPECT_EQ(cluster.stats(r).exchanges_skipped, 0u);
+      }
     }
   }
 }

@@ -51,6 +51,9 @@ class SyncEasgd final : public NeedsAll {
     const size_t floats = context_.arena->size();
     GG_ASSIGN_OR_RETURN(averager_, Averager::Create(context_, {{.floats = floats}}));
     GG_ASSIGN_OR_RETURN(centre_, context_.device->Allocate(floats * sizeof(float)));
+    GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context_.spec, context_.seed));
+    if (format.encoding == Encoding::kFp32) return absl::OkStatus();
+    GG_ASSIGN_OR_RETURN(difference_, context_.device->Allocate(floats * sizeof(float)));
     return absl::OkStatus();
   }
 
@@ -86,7 +89,14 @@ class SyncEasgd final : public NeedsAll {
 
   absl::Status Pull() {
     const Flat live = context_.arena->weights();
-    const ConstFlat part = live;
+    ConstFlat part = live;
+    if (difference_ != nullptr) {
+      // A centre that was rounded would forget what a period adds to it; rounded is what it gains.
+      const Flat difference = difference_->floats().subspan(0, live.size());
+      GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, Centre(), difference));
+      GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, 1, live, -1, difference));
+      part = difference;
+    }
     GG_RETURN_IF_ERROR(averager_->Start(0, step_, {&part, 1}, stats_));
     const absl::StatusOr<Flat> mean = averager_->Await(0, Deadline(), stats_);
     const std::string what = absl::StrCat("easgd of step ", step_);
@@ -98,7 +108,8 @@ class SyncEasgd final : public NeedsAll {
     const absl::Time start = context_.clock->Now();
     GG_RETURN_IF_ERROR(
         context_.device->Axpby(*context_.stream, alpha_, Centre(), 1 - alpha_, live));
-    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, beta_, *mean, 1 - beta_, Centre()));
+    const float kept = difference_ != nullptr ? 1 : 1 - beta_;
+    GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, beta_, *mean, kept, Centre()));
     GG_RETURN_IF_ERROR(context_.stream->Synchronize());
     stats_.mixed += context_.clock->Now() - start;
     return absl::OkStatus();
@@ -109,6 +120,7 @@ class SyncEasgd final : public NeedsAll {
   const uint64_t period_;
   bool begun_ = false;
   std::unique_ptr<Buffer> centre_;
+  std::unique_ptr<Buffer> difference_;  // to it, that travels; null: without encoding
 };
 
 class AsyncEasgd final : public PullMethod {
@@ -155,6 +167,7 @@ class AsyncEasgd final : public PullMethod {
   Flat Centre() { return centre_->floats().subspan(0, context_.arena->size()); }
   Flat Asked(Rank to) override { return StripOf(context_.arena->weights(), to); }
   Flat Own() override { return StripOf(Centre(), context_.rank); }
+  ConstFlat Reference() override { return Centre(); }
 
   absl::Status AfterStep() override {
     AnythingOpen();  // gives up those that are late
@@ -170,11 +183,16 @@ class AsyncEasgd final : public PullMethod {
 
   absl::Status PullOwnStrip() {
     const Flat own = Own(), live = Asked(context_.rank);
+    // Our model is judged as those of others are: the strip is everybody's.
+    Mailbox::Arrival ours;
+    ours.from = context_.rank;
+    ours.body = live;
+    if (!Acceptable(ours, Reference(), 0)) return absl::OkStatus();
     const Flat pull = own_pull_->floats().subspan(0, own.size());
     Device& device = *context_.device;
     Stream& stream = *context_.stream;
-    GG_RETURN_IF_ERROR(device.Axpby(stream, alpha_, live, 0, pull));
-    GG_RETURN_IF_ERROR(device.Axpby(stream, -alpha_, own, 1, pull));
+    GG_RETURN_IF_ERROR(device.Copy(stream, live, pull));
+    GG_RETURN_IF_ERROR(device.Axpby(stream, -alpha_, own, alpha_, pull));
     GG_RETURN_IF_ERROR(device.Axpby(stream, 1, pull, 1, own));
     GG_RETURN_IF_ERROR(device.Axpby(stream, -1, pull, 1, live));
     return stream.Synchronize();

@@ -38,8 +38,7 @@ absl::Status GoSgd::AfterStep() {
   const absl::Time start = context_.clock->Now();
   GG_ASSIGN_OR_RETURN(const Flat body, Outgoing(to));
   if (body.empty()) return absl::OkStatus();
-  GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, context_.arena->weights(), body));
-  GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+  GG_RETURN_IF_ERROR(Halve(to, body));
   weight_ /= 2;
   Push(to, kModel, 0, weight_, body.size());
   stats_.mixed += context_.clock->Now() - start;

@@ -8,6 +8,8 @@
 //   one that is refused (too old, not finite):                           a <- a + a_s
 //   one of ours that failed:                                             a <- a + a_s
 //
+// With an encoding Q(x) is pushed and 2 x - Q(x) stays.
+//
 // so that the weights of all workers and messages keep the sum 1, except for what is lost without
 // the sender being told; the closing average divides by the sum that is there.
 //

@@ -66,6 +66,8 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   // methods in which both ends must count with the same.
   void Round(Rank to, size_t floats);
   size_t WireBytes(size_t floats) const { return link_->WireBytes(floats); }
+  // fp32: bodies arrive as they are, and Round changes nothing.
+  bool exact() const { return link_->exact(); }
   // Sends what the last Outgoing(to) gave, its first `floats`.
   void Push(Rank to, const PushNote& note, size_t floats);
   // Sends the note alone. False when too many wait for the peer already.

@@ -76,7 +76,7 @@ absl::Status PullMethod::Answer(const Mailbox::Arrival& request) {
   const absl::Time begun = context_.clock->Now();
   const Flat own = Own();
   Flat pull;
-  if (!TurnsDown(request) && Acceptable(request, own, Age(request.note.step))) {
+  if (!TurnsDown(request) && Acceptable(request, Reference(), Age(request.note.step))) {
     GG_ASSIGN_OR_RETURN(pull, Outgoing(request.from));
   }
   if (pull.empty()) {
@@ -90,8 +90,9 @@ absl::Status PullMethod::Answer(const Mailbox::Arrival& request) {
     GG_ASSIGN_OR_RETURN(const double squared, device.SquaredDistance(stream, own, request.body));
     ReportDistance(squared);
   }
-  GG_RETURN_IF_ERROR(device.Axpby(stream, share_, request.body, 0, pull));
-  GG_RETURN_IF_ERROR(device.Axpby(stream, -share_, own, 1, pull));
+  // The memory may hold an old message's NaN, which a factor 0 would not take away.
+  GG_RETURN_IF_ERROR(device.Copy(stream, request.body, pull));
+  GG_RETURN_IF_ERROR(device.Axpby(stream, -share_, own, share_, pull));
   GG_RETURN_IF_ERROR(stream.Synchronize());
   Round(request.from, pull.size());  // both sides move by the same
   GG_RETURN_IF_ERROR(device.Axpby(stream, 1, pull, 1, own));
@@ -109,10 +110,11 @@ absl::Status PullMethod::TakeAnswer(const Mailbox::Arrival& answer) {
                   stats_);
     return absl::OkStatus();
   }
-  // Its d is in the other's model already, however old it is.
-  if (!Acceptable(answer, {}, 0)) return absl::OkStatus();
-  GG_RETURN_IF_ERROR(
-      context_.device->Axpby(*context_.stream, -1, answer.body, 1, Asked(answer.from)));
+  const Flat asked = Asked(answer.from);
+  // Its d is in the other's model already, however old it is. Of two models of like norms the
+  // difference is hardly longer than either.
+  if (!Acceptable(answer, Reference(), 0, share_)) return absl::OkStatus();
+  GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, -1, answer.body, 1, asked));
   GG_RETURN_IF_ERROR(context_.stream->Synchronize());
   ReportMixed(answer, request->begun);
   return absl::OkStatus();

@@ -29,6 +29,8 @@ class PullMethod : public PushMethod {
   virtual Flat Asked(Rank to) = 0;
   // What those who ask pull at.
   virtual Flat Own() = 0;
+  // What the norms of others' parts are held against: a part may be short by chance.
+  virtual ConstFlat Reference() { return Own(); }
   // Whether a request is turned down, which changes nothing on either side.
   virtual bool TurnsDown(const Mailbox::Arrival& /*request*/) { return false; }
 

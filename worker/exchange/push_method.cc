@@ -76,6 +76,16 @@ absl::StatusOr<Flat> PushMethod::Outgoing(Rank to) {
   return body;
 }
 
+absl::Status PushMethod::Halve(Rank to, Flat message) {
+  const Flat live = context_.arena->weights();
+  GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, live, message));
+  GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+  if (mailbox_->exact()) return absl::OkStatus();
+  Round(to, message.size());
+  GG_RETURN_IF_ERROR(context_.device->Axpby(*context_.stream, -1, message, 2, live));
+  return context_.stream->Synchronize();
+}
+
 void PushMethod::Push(Rank to, uint64_t kind, uint64_t number, double weight, size_t floats) {
   Push(to, {.kind = kind, .step = step_, .number = number, .weight = weight}, floats);
 }
@@ -100,11 +110,13 @@ void PushMethod::ReportDistance(double squared) {
   context_.metrics->Set(GaugeId::kGossipPartnerDistance, stats_.partner_distance);
 }
 
-bool PushMethod::Acceptable(const Mailbox::Arrival& arrival, ConstFlat own, uint64_t age) {
-  const bool measure = !own.empty() && context_.spec.norm_limit > 0;
-  if (measure && received_++ % kDistanceEvery == 0) own_norm_ = NormOf({&own, 1});
+bool PushMethod::Acceptable(const Mailbox::Arrival& arrival, ConstFlat own, uint64_t age,
+                            double scale) {
+  Norm& norm = own_norms_[own.data()];
+  const bool measure = norm.uses++ % kDistanceEvery == 0 && context_.spec.norm_limit > 0;
+  if (measure) norm.value = NormOf({&own, 1});
   const ConstFlat body = arrival.body;
-  const Verdict verdict = guard_.Check(arrival.from, {&body, 1}, own.empty() ? 0 : own_norm_, age);
+  const Verdict verdict = guard_.Check(arrival.from, {&body, 1}, scale * norm.value, age);
   if (verdict == Verdict::kTake) return true;
   watch_.Refused(arrival.from, step_, 0, verdict, guard_, stats_);
   return false;

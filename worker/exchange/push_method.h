@@ -16,6 +16,7 @@
 #define GOSSIPGRAD_WORKER_EXCHANGE_PUSH_METHOD_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,6 +69,10 @@ class PushMethod : public ExchangeStrategy {
   absl::StatusOr<Flat> Outgoing(Rank to);
   // What the last Outgoing(to) gave becomes what `to` will decode.
   void Round(Rank to, size_t floats) { mailbox_->Round(to, floats); }
+  // Fills `message`, which the last Outgoing(to) gave, with one half of our model, as `to` will decode
+  // it; the other half stays. What rounding adds to the one is taken off the other, so that the two,
+  // which count alike, are together what there was (docs/algorithms/encodings.md).
+  absl::Status Halve(Rank to, Flat message);
   void Push(Rank to, uint64_t kind, uint64_t number, double weight, size_t floats);
   void Push(Rank to, const PushNote& note, size_t floats);
   void Tell(Rank to, uint64_t kind, uint64_t number);
@@ -76,10 +81,9 @@ class PushMethod : public ExchangeStrategy {
   void ReportDistance(double squared);
   // Age of a message of the sender's `step`, in steps; 0 for one from ahead of us.
   uint64_t Age(uint64_t step) const { return step_ > step ? step_ - step : 0; }
-  // Whether the body may be let near `own`, the part of the model that it is meant for (empty: its
-  // norm says nothing about the body's, as that of a difference), when it is `age` steps old; counts
-  // why not.
-  bool Acceptable(const Mailbox::Arrival& arrival, ConstFlat own, uint64_t age);
+  // Whether the body may be let near `own`, the part of the model that it is meant for, when it is
+  // `age` steps old; counts why not. A body that is right is about `scale` times as long as `own`.
+  bool Acceptable(const Mailbox::Arrival& arrival, ConstFlat own, uint64_t age, double scale = 1);
   void ReportMixed(const Mailbox::Arrival& arrival, absl::Time begun);
   // Hears what has come: OnArrival, OnFailure.
   absl::Status Attend();
@@ -118,8 +122,11 @@ class PushMethod : public ExchangeStrategy {
   std::shared_ptr<Mailbox> mailbox_;
   uint64_t steps_done_ = 0;
   uint64_t exchanges_ = 0;
-  uint64_t received_ = 0;
-  double own_norm_ = 0;  // of a few messages ago
+  struct Norm {
+    double value = 0;  // of a few messages ago
+    uint64_t uses = 0;
+  };
+  std::map<const float*, Norm> own_norms_;  // by where the part of the model begins
   std::vector<Peer> peers_;
 };
 

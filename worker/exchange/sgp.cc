@@ -131,8 +131,7 @@ class Sgp final : public PushMethod {
       mailbox().Push(to, note);
       return absl::OkStatus();
     }
-    GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, context_.arena->weights(), message));
-    GG_RETURN_IF_ERROR(context_.stream->Synchronize());
+    GG_RETURN_IF_ERROR(Halve(to, message));
     stats_.mixed += context_.clock->Now() - pushed_at_;
     weight_ /= 2;
     pushed_[to] += weight_;
@@ -178,8 +177,11 @@ class Sgp final : public PushMethod {
         (note.kind != kShare || !sane || arrival.body.size() != context_.arena->size())) {
       status = absl::InvalidArgumentError("a push that is no share of this job");
     }
-    // However old: a share that was turned away would only be replaced by our own model.
-    if (status.ok() && Acceptable(arrival, context_.arena->weights(), 0)) return true;
+    // The model of a worker with little weight may be far away, for its updates are those of a whole
+    // one; it counts as little. However old: a share that was turned away would only be replaced by
+    // our own model.
+    const double counts = sane ? std::max(1.0, weight_ / note.weight) : 1;
+    if (status.ok() && Acceptable(arrival, context_.arena->weights(), 0, counts)) return true;
     if (!status.ok()) watch_.Missed(arrival.from, note.step, 0, status, stats_);
     if (sane) stand_in_ += note.weight;
     return false;

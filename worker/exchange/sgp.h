@@ -17,7 +17,8 @@
 // What is waited for comes within deadline_seconds or is taken in later, whenever it comes; so does
 // what came for a round that this worker has not reached. A push that could not be sent is taken
 // back. So sum x / sum w, over the workers and what is under way, moves as if nobody had pushed
-// anything, however late messages are. A push travels as z and w / 2. Momentum stays local.
+// anything, however late messages are. A push travels as z and w / 2; with an encoding as Q(z),
+// and 2 z - Q(z) stays. Momentum stays local.
 //
 // Source: Assran, Loizou, Ballas, Rabbat, "Stochastic Gradient Push for Distributed Deep Learning",
 // arXiv 1811.10792.

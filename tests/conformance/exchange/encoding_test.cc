@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/schedule/schedule.h"
 #include "gtest/gtest.h"
+#include "tests/support/encoding_bounds.h"
 #include "tests/support/sim_threads.h"
 #include "worker/exchange/units.h"
 #include "worker/wire/float_link.h"
@@ -19,12 +20,6 @@ namespace gg {
 namespace {
 
 constexpr uint64_t kSteps = 9;
-// Of float against double arithmetic in one step, on values below 4.
-constexpr double kFloat = 4e-6;
-
-using Vector = std::vector<double>;   // [arena place]
-using Vectors = std::vector<Vector>;  // [rank]
-
 // The values that a decoded message may have.
 struct Decoded {
   Vector low, high;
@@ -48,11 +43,6 @@ std::vector<Case> Cases() {
     }
   }
   return cases;
-}
-
-std::string Plain(std::string name) {
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name;
 }
 
 class GossipEncoding : public testing::TestWithParam<Case> {
@@ -102,10 +92,6 @@ class GossipEncoding : public testing::TestWithParam<Case> {
 
   SimModel model_;
 };
-
-Vector Doubles(const std::vector<float>& values) {
-  return {values.begin(), values.end()};
-}
 
 TEST_P(GossipEncoding, FollowsTheDenseOracle) {
   ThreadCluster cluster(model_, Spec(), size());
