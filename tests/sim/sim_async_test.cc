@@ -126,6 +126,19 @@ TEST_P(SimAsync, NobodyWaitsForASlowWorkerAndTheEndDoes) {
   }
 }
 
+TEST_P(SimAsync, APeriodicAverageAfterTheLastStepLeavesTheEndAsItIs) {
+  for (const int size : {2, 5}) {
+    SimScenario scenario = Scenario(size);
+    scenario.spec.average_every = 5;
+    SimCluster cluster(scenario);
+    ASSERT_TRUE(cluster.Run().ok());
+    for (Rank r = 0; r < size; ++r) {
+      EXPECT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
+      EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+    }
+  }
+}
+
 TEST_P(SimAsync, ALostWorkerCostsTheOthersNoStepAndTheEndNamesIt) {
   for (const bool silent : {false, true}) {
     SimScenario scenario = Scenario(5);

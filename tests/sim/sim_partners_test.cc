@@ -106,6 +106,44 @@ TEST_P(SimPartners, ASlowWorkerIsWaitedForWithinTheDeadlineAndHoldsNobodyUpBeyon
   }
 }
 
+TEST_P(SimPartners, AfterAPausePeriodicAveragesSucceedAgain) {
+  SimScenario scenario = Scenario(4);
+  scenario.steps = 200;
+  scenario.spec.deadline_seconds = 0.05;
+  scenario.spec.average_every = 4;
+  scenario.compute = [](Rank rank, uint64_t step) {
+    return rank == 3 && step == 20 ? absl::Seconds(1) : absl::Milliseconds(10);
+  };
+  scenario.limit = absl::Minutes(2);
+  SimCluster cluster(scenario);
+  ASSERT_TRUE(cluster.Run().ok());
+  for (Rank r = 0; r < 4; ++r) {
+    EXPECT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
+    // Of 50. Those of the pause fail, and a few until all are in step.
+    EXPECT_LE(cluster.worker(r).metrics().counter(CounterId::kGossipSkipped, "average"), 25);
+  }
+}
+
+TEST_P(SimPartners, WhoTrainsOnAloneKeepsItsModel) {
+  SimScenario scenario = Scenario(4);
+  scenario.steps = 30;
+  scenario.spec.deadline_seconds = 0.02;
+  // Steps that are stable by a factor of 3, not of 16.
+  scenario.model.curvature = 4;
+  scenario.compute = [](Rank rank, uint64_t step) {
+    return rank == 3 && step == 4 ? absl::Seconds(3) : absl::Milliseconds(10);
+  };
+  scenario.average = false;
+  scenario.limit = absl::Minutes(2);
+  SimCluster cluster(scenario);
+  ASSERT_TRUE(cluster.Run().ok());
+  for (Rank r = 0; r < 4; ++r) {
+    for (const size_t i : cluster.worker(r).ParameterOffsets()) {
+      EXPECT_LE(std::abs(cluster.worker(r).arena().weights()[i]), 5) << "rank " << r;
+    }
+  }
+}
+
 TEST_P(SimPartners, ALostWorkerIsNamedAndTheOthersGoOn) {
   for (const bool silent : {false, true}) {
     SimScenario scenario = Scenario(5);

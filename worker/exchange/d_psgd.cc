@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/d_psgd.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -60,8 +61,9 @@ class DPsgd final : public ExchangeStrategy {
   absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override {
     for (int u = 0; u < messages(); ++u) GG_RETURN_IF_ERROR(Mix(u));
     steps_done_ = step + 1;
-    if (average_.Due(steps_done_)) {
-      GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, link_->watch(), link_->stats()));
+    const uint64_t rounds_done = link_->round() + 1;
+    if (average_.Due(rounds_done)) {
+      GG_RETURN_IF_ERROR(average_.RunPeriodic(rounds_done, link_->watch(), link_->stats()));
     }
     link_->EndStep();
     return link_->TakeStats();
@@ -73,7 +75,7 @@ class DPsgd final : public ExchangeStrategy {
   }
 
   absl::StatusOr<double> AverageReplicas(absl::Time deadline) override {
-    return average_.Run(steps_done_, deadline);
+    return average_.Run(steps_done_, deadline, std::nullopt, ReplicaAverage::When::kClosing);
   }
 
   void Abort(absl::Status why) override {

@@ -201,7 +201,8 @@ class AsyncEasgd final : public PullMethod {
   absl::StatusOr<double> Close(absl::Time deadline) override {
     if (gathered_.empty()) {
       const ConstFlat part = Centre();
-      GG_RETURN_IF_ERROR(gather_->Start(0, step_, {&part, 1}, stats_));
+      // With the number of the step that would follow: those of this one end with the periodic average.
+      GG_RETURN_IF_ERROR(gather_->Start(0, step_ + 1, {&part, 1}, stats_));
       const absl::StatusOr<Flat> centre = gather_->Await(0, deadline, stats_);
       if (!centre.ok()) return Annotate(centre.status(), "gathering the centre");
       gathered_ = *centre;

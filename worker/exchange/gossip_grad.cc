@@ -2,6 +2,7 @@
 #include "worker/exchange/gossip_grad.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/status.h"
@@ -96,10 +97,12 @@ absl::StatusOr<ExchangeStats> GossipGrad::EndStep(uint64_t step) {
     GG_RETURN_IF_ERROR(CloseModel());
   }
   steps_done_ = step + 1;
-  if (average_.Due(steps_done_)) {
+  // By rounds, so that who was away once meets the others at later averages again.
+  const uint64_t rounds_done = link_->round() + 1;
+  if (average_.Due(rounds_done)) {
     link_->watch().ResetBudget();
     GG_RETURN_IF_ERROR(CloseModel());
-    GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, link_->watch(), link_->stats()));
+    GG_RETURN_IF_ERROR(average_.RunPeriodic(rounds_done, link_->watch(), link_->stats()));
   }
   link_->EndStep();
   return link_->TakeStats();
@@ -113,7 +116,7 @@ absl::StatusOr<ExchangeStats> GossipGrad::Settle() {
 }
 
 absl::StatusOr<double> GossipGrad::AverageReplicas(absl::Time deadline) {
-  return average_.Run(steps_done_, deadline);
+  return average_.Run(steps_done_, deadline, std::nullopt, ReplicaAverage::When::kClosing);
 }
 
 void GossipGrad::Abort(absl::Status why) {

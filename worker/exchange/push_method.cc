@@ -39,8 +39,9 @@ absl::Status PushMethod::BeginStep(uint64_t step) {
 absl::StatusOr<ExchangeStats> PushMethod::EndStep(uint64_t step) {
   steps_done_ = step + 1;
   GG_RETURN_IF_ERROR(AfterStep());
-  if (average_.Due(steps_done_)) {
-    GG_RETURN_IF_ERROR(average_.RunPeriodic(steps_done_, watch_, stats_, Share()));
+  const uint64_t paces_done = Pace() + 1;
+  if (average_.Due(paces_done)) {
+    GG_RETURN_IF_ERROR(average_.RunPeriodic(paces_done, watch_, stats_, Share()));
   }
   return std::exchange(stats_, ExchangeStats());
 }
@@ -57,7 +58,7 @@ absl::StatusOr<double> PushMethod::AverageReplicas(absl::Time deadline) {
 }
 
 absl::StatusOr<double> PushMethod::Close(absl::Time deadline) {
-  return average_.Run(steps_done_, deadline, Share());
+  return average_.Run(steps_done_, deadline, Share(), ReplicaAverage::When::kClosing);
 }
 
 void PushMethod::Abort(absl::Status why) {

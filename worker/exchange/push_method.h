@@ -58,6 +58,8 @@ class PushMethod : public ExchangeStrategy {
   virtual absl::Status AfterStep() = 0;
   // Whether this worker still waits for an answer; gives up those that are too late.
   virtual bool AnythingOpen() { return false; }
+  // What periodic averages are counted by: steps, or the rounds of a method that has some.
+  virtual uint64_t Pace() const { return step_; }
   // How much the replica counts in an average; as ReplicaAverage.
   virtual std::optional<double> Share() const { return std::nullopt; }
   // The closing average, when nothing is under way any more.
@@ -65,6 +67,11 @@ class PushMethod : public ExchangeStrategy {
 
   // A worker other than this one, equally probable, by seed, rank and step.
   Rank DrawPeer(class Rng& rng) const;
+  // Whether the worker has done all steps, this worker's present one too.
+  bool HasEnded(Rank rank) const {
+    const std::optional<uint64_t>& done_at = peers_[rank].done_at;
+    return done_at && step_ <= *done_at;
+  }
   // Memory for a body; empty: the peer holds too many, and that is counted.
   absl::StatusOr<Flat> Outgoing(Rank to);
   // What the last Outgoing(to) gave becomes what `to` will decode.

@@ -17,6 +17,9 @@ std::array<Flat, 3> AveragedParts(ParamArena& arena) {
   return {arena.weights(), arena.momentum(), arena.buffers()};
 }
 
+// Above the numbers of all rounds.
+constexpr uint64_t kFirstClosing = uint64_t{1} << 61;
+
 }  // namespace
 
 ReplicaAverage::ReplicaAverage(const ExchangeContext& context) : context_(context) {}
@@ -79,11 +82,13 @@ absl::Status ReplicaAverage::Store(RingState& state, bool shared, double* distan
 }
 
 ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time deadline,
-                                                std::optional<double> share) {
+                                                std::optional<double> share, When when) {
   Outcome outcome;
   if (context_.size == 1) return outcome;
-  repeats_ = steps_done == last_steps_done_ ? repeats_ + 1 : 0;
-  last_steps_done_ = steps_done;
+  const uint64_t first = (when == When::kClosing ? kFirstClosing : 0) +
+                         steps_done * kCollectivesPerStep + kFirstReplicaAverage;
+  number_ = first == first_ ? number_ + 1 : first;
+  first_ = first;
   auto state = Load(share);
   if (!state.ok()) {
     outcome.status = Annotate(state.status(), "average over the replicas");
@@ -95,9 +100,7 @@ ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time 
     (*state)->aborted = aborted_;
     running_ = *state;
   }
-  const RingOutcome ring = RingAverage(
-      *context_.group, *context_.clock,
-      steps_done * kCollectivesPerStep + kFirstReplicaAverage + repeats_, deadline, *state);
+  const RingOutcome ring = RingAverage(*context_.group, *context_.clock, number_, deadline, *state);
   {
     MutexLock lock(&mu_);
     running_ = nullptr;
@@ -114,8 +117,8 @@ ReplicaAverage::Outcome ReplicaAverage::Average(uint64_t steps_done, absl::Time 
 }
 
 absl::StatusOr<double> ReplicaAverage::Run(uint64_t steps_done, absl::Time deadline,
-                                           std::optional<double> share) {
-  const Outcome outcome = Average(steps_done, deadline, share);
+                                           std::optional<double> share, When when) {
+  const Outcome outcome = Average(steps_done, deadline, share, when);
   GG_RETURN_IF_ERROR(outcome.status);
   return outcome.distance;
 }
@@ -128,8 +131,8 @@ bool ReplicaAverage::Due(uint64_t steps_done) const {
 absl::Status ReplicaAverage::RunPeriodic(uint64_t steps_done, PartnerWatch& watch,
                                          ExchangeStats& stats, std::optional<double> share) {
   const absl::Time start = context_.clock->Now();
-  const Outcome outcome =
-      Average(steps_done, start + absl::Seconds(context_.spec.deadline_seconds), share);
+  const Outcome outcome = Average(steps_done, start + absl::Seconds(context_.spec.deadline_seconds),
+                                  share, When::kTraining);
   stats.waited += context_.clock->Now() - start;
   stats.messages_sent += outcome.messages_sent;
   stats.bytes_sent += outcome.bytes_sent;

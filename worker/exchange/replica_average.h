@@ -28,13 +28,17 @@ class ReplicaAverage {
   // Keeps pointers of `context`, which must outlive this.
   explicit ReplicaAverage(const ExchangeContext& context);
 
-  // All workers average after the same steps: `steps_done` is part of the collective's number.
-  //
+  // All workers average after the same steps, or the same rounds of a method whose workers keep pace
+  // by rounds: `steps_done` is part of the collective's number. kClosing: nothing else is averaged
+  // after it, and the number is above those of all rounds.
+  enum class When { kTraining, kClosing };
+
   // On demand. Returns the distance of this replica's weights to the average. kDeadlineExceeded and
   // kUnavailable name the missing rank; kDataLoss: the average is not finite, because some replica
   // is not; or the status of Abort.
   absl::StatusOr<double> Run(uint64_t steps_done, absl::Time deadline,
-                             std::optional<double> share = std::nullopt);
+                             std::optional<double> share = std::nullopt,
+                             When when = When::kTraining);
 
   // Whether spec.average_every asks for one now.
   bool Due(uint64_t steps_done) const;
@@ -55,13 +59,13 @@ class ReplicaAverage {
     uint64_t messages_sent = 0, messages_received = 0;
     uint64_t bytes_sent = 0, bytes_received = 0;
   };
-  Outcome Average(uint64_t steps_done, absl::Time deadline, std::optional<double> share);
+  Outcome Average(uint64_t steps_done, absl::Time deadline, std::optional<double> share, When when);
   absl::StatusOr<std::shared_ptr<RingState>> Load(std::optional<double> share);
   absl::Status Store(RingState& state, bool shared, double* distance);
 
   const ExchangeContext& context_;
-  uint64_t last_steps_done_ = ~uint64_t{0};
-  uint64_t repeats_ = 0;  // averages after the same step
+  uint64_t first_ = ~uint64_t{0};  // number of the first average after the same step
+  uint64_t number_ = 0;            // of the last
   Mutex mu_;
   absl::Status aborted_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<RingState> running_ ABSL_GUARDED_BY(mu_);

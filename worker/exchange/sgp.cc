@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -76,6 +75,7 @@ class Sgp final : public PushMethod {
     return PushMethod::Close(deadline);
   }
 
+  uint64_t Pace() const override { return rounds_.now(); }
   std::optional<double> Share() const override { return weight_; }
 
   absl::Status OnArrival(const Mailbox::Arrival& arrival) override {
@@ -97,7 +97,10 @@ class Sgp final : public PushMethod {
 
  private:
   static constexpr uint64_t kAll = ~uint64_t{0};
-  static constexpr uint64_t kMostBound = 20;
+  // A worker that others do not wait for gets fewer halves than it gives away, and its updates are
+  // divided by its weight. Below this it gives nothing away. While nobody is late the weight is
+  // never less: 1, or 2/3 with one step of delay.
+  static constexpr double kLeastWeight = 0.5;
   enum Kind : uint64_t {
     kShare = kFirstKind,
     kNothing,  // instead of a share that could not be sent: nobody need wait for it
@@ -112,7 +115,8 @@ class Sgp final : public PushMethod {
     // What is pushed to a worker that is away may never be seen again.
     if (to < 0 || !watch_.WorthWaiting(to)) return absl::OkStatus();
     PushNote note{.kind = kNothing, .step = rounds_.now()};
-    if (weight_ < least_weight_) {
+    // Who has done its steps gives nothing back any more.
+    if (weight_ < kLeastWeight || HasEnded(to)) {
       mailbox().Push(to, note);
       return absl::OkStatus();
     }
@@ -246,9 +250,6 @@ class Sgp final : public PushMethod {
   Rounds rounds_;
 
   double weight_ = 1;  // of this replica in the sum of all
-  // A worker that others do not wait for gets fewer halves than it gives away. It keeps the rest, or
-  // its updates, which are divided by its weight, would grow without bound.
-  const double least_weight_ = std::ldexp(1.0, -3 - static_cast<int>(std::min(bound_, kMostBound)));
   absl::Time pushed_at_;
   // By rank: the sum of the weights pushed to it, and of those that it has pushed to us.
   std::vector<double> pushed_, came_;
