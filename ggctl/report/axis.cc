@@ -68,7 +68,9 @@ std::vector<double> Axis::Marks(int wanted) const {
         if (mark >= low_ && mark <= high_) marks.push_back(mark);
       }
     }
-    return marks;
+    // Within a decade the few of 1, 2, 5 that are there may be one or none.
+    if (decades >= 1 || marks.size() >= 3) return marks;
+    marks.clear();
   }
   const double step = RoundStep((high_ - low_) / wanted);
   for (double i = std::ceil(low_ / step - 1e-9); i * step <= high_ + 1e-9 * step; ++i)
