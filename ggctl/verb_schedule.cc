@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/schedule/graph.h"
@@ -74,10 +75,12 @@ absl::StatusOr<std::unique_ptr<PartnerSchedule>> Make(const Options& options) {
   return MakeSchedule(options.schedule, made);
 }
 
-// The conversion to an unsigned number takes "-1" for the largest one.
-std::string Digits(const std::string& text) {
-  const bool good = !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
-  return good ? "" : absl::StrCat("must be a whole number from 0 on, got ", text);
+// The library's conversion takes "-1", and what is too large, for the largest number.
+std::string IsSeed(const std::string& text) {
+  uint64_t seed = 0;
+  return absl::SimpleAtoi(text, &seed)
+             ? ""
+             : absl::StrCat("must be a whole number from 0 to ", UINT64_MAX, ", got ", text);
 }
 
 // The known names, where the given one is not among them.
@@ -103,7 +106,7 @@ Action AddScheduleExplain(CLI::App& app) {
   app.add_option("--steps", options->steps, "Steps to show; default: one round")
       ->check(CLI::Range(uint64_t{1}, kMostSteps));
   app.add_option("--seed", options->seed, "Seed of the job (train.seed)")
-      ->check(Digits)
+      ->check(IsSeed)
       ->capture_default_str();
   app.add_flag("--no-rotate", options->no_rotate, "Keep the ranks where they are in every round");
   app.add_option("--graph-file", options->graph_file, "The file of schedule graph");

@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"--schedule", "ring", "--workers", "257"}, "--workers"},
         Mistake{{"--schedule", "ring", "--workers", "4", "--steps", "0"}, "--steps"},
         Mistake{{"--schedule", "ring", "--workers", "4", "--seed", "-1"}, "--seed"},
-        Mistake{{"--schedule", "ring", "--workers", "4", "--seed=-1"}, "from 0 on, got -1"},
+        Mistake{{"--schedule", "ring", "--workers", "4", "--seed=-1"}, "from 0 to 18446744073709551615, got -1"},
         Mistake{{"--schedule", "ring", "--workers", "4", "--seed=99999999999999999999"}, "--seed"},
         Mistake{{"--schedule", "hypercube", "--workers", "6"}, "use 4 or 8 workers"},
         Mistake{{"--schedule", "hierarchical", "--workers", "6"}, "needs --groups"},
