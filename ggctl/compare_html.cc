@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "ggctl/compare_text.h"
 #include "ggctl/format.h"
 #include "ggctl/jobfile/spec_writer.h"
@@ -42,11 +44,30 @@ double Distance(const v1::EpochPoint& p) {
   return p.consensus_distance() >= 0 ? p.consensus_distance() : kUnknown;
 }
 
+// Narrow spaces between the thousands of whole parts of five digits and more.
+std::string Grouped(absl::string_view text) {
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin;
+    while (end < text.size() && absl::ascii_isdigit(text[end])) ++end;
+    const size_t digits = end - begin;
+    const bool fraction = begin > 0 && text[begin - 1] == '.';
+    for (size_t i = begin; i < end; ++i) {
+      if (!fraction && digits > 4 && i > begin && (end - i) % 3 == 0) out += "\u202f";
+      out += text[i];
+    }
+    if (digits == 0) out += text[end++];
+    begin = end;
+  }
+  return out;
+}
+
 std::string Plain(double value) {
-  return absl::StrFormat("%.4g", value);
+  const bool digits = std::abs(value) >= 1e4 && std::abs(value) < 1e9;
+  return digits ? Grouped(absl::StrFormat("%.0f", value)) : absl::StrFormat("%.4g", value);
 }
 std::string SecondsText(double value) {
-  return absl::StrFormat("%.4g s", value);
+  return absl::StrCat(Plain(value), " s");
 }
 std::string BytesText(double value) {
   // Marks are round numbers: no zeros behind them.
@@ -120,7 +141,7 @@ std::vector<std::string> Figures(const Comparison& comparison) {
 Rows ForReaders(Rows rows) {
   for (auto& row : rows) {
     for (std::string& cell : row)
-      cell = cell.empty() ? "\u2013" : absl::StrReplaceAll(cell, {{"+-", " \u00b1 "}});
+      cell = cell.empty() ? "\u2013" : Grouped(absl::StrReplaceAll(cell, {{"+-", " \u00b1 "}}));
   }
   return rows;
 }
@@ -132,6 +153,19 @@ std::string Facts(const Comparison& comparison) {
                       spec.train.batch_size, ", ", comparison.seeds,
                       comparison.seeds == 1 ? " seed" : " seeds", " from ", spec.train.seed,
                       "; all methods with the same data, seeds and rates.");
+}
+
+void AddCourse(const Comparison& comparison, Page& page) {
+  page.Paragraph(
+      comparison.seeds > 1
+          ? "Bold: mean over the seeds. Thin: one seed. Test accuracy over the course is that of "
+            "the "
+            "replicas on their slices of the test set, and the distance is estimated from the "
+            "distances between partners."
+          : "Test accuracy over the course is that of the replicas on their slices of the test "
+            "set, "
+            "and the distance is estimated from the distances between partners.");
+  page.Figures(Figures(comparison));
 }
 
 }  // namespace
@@ -169,16 +203,11 @@ std::string ComparisonToHtml(const Comparison& comparison) {
     page.Table(failures, /*words=*/true);
   }
   page.Heading("Course of the training");
-  page.Paragraph(
-      comparison.seeds > 1
-          ? "Bold: mean over the seeds. Thin: one seed. Test accuracy over the course is that of "
-            "the "
-            "replicas on their slices of the test set, and the distance is estimated from the "
-            "distances between partners."
-          : "Test accuracy over the course is that of the replicas on their slices of the test "
-            "set, "
-            "and the distance is estimated from the distances between partners.");
-  page.Figures(Figures(comparison));
+  if (!comparison.any_succeeded()) {
+    page.Paragraph("No run succeeded, so there is no course to draw.");
+  } else {
+    AddCourse(comparison, page);
+  }
   page.Heading("Job");
   page.Paragraph(
       "What the methods share; each of them sets exchange.algorithm and what stands "

@@ -2,6 +2,7 @@
 #include "ggctl/compare_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,8 @@
 
 namespace gg {
 namespace {
+
+constexpr absl::string_view kAlgorithm = "exchange.algorithm";
 
 absl::StatusOr<CompareItem> ParseItem(absl::string_view text) {
   CompareItem item;
@@ -35,8 +38,20 @@ absl::StatusOr<CompareItem> ParseItem(absl::string_view text) {
     absl::string_view path = part.substr(0, equals);
     absl::ConsumePrefix(&path, "spec.");
     const bool whole = path.find('.') != absl::string_view::npos;
-    item.settings.emplace_back(whole ? std::string(path) : absl::StrCat("exchange.", path),
-                               part.substr(equals + 1));
+    std::string field = whole ? std::string(path) : absl::StrCat("exchange.", path);
+    if (field == kAlgorithm) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--algorithms: \"", text,
+                       "\" begins with its method and sets another one; "
+                       "write ",
+                       part.substr(equals + 1), " in the place of ", item.algorithm));
+    }
+    if (std::any_of(item.settings.begin(), item.settings.end(),
+                    [&](const auto& other) { return other.first == field; })) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--algorithms: \"", text, "\" sets ", field, " twice; leave one out"));
+    }
+    item.settings.emplace_back(std::move(field), part.substr(equals + 1));
   }
   return item;
 }
@@ -45,7 +60,7 @@ absl::StatusOr<CompareItem> ParseItem(absl::string_view text) {
 
 std::vector<Override> CompareItem::overrides() const {
   const std::string option = absl::StrCat("--algorithms ", label);
-  std::vector<Override> all = {{absl::StrCat("exchange.algorithm=", algorithm), option}};
+  std::vector<Override> all = {{absl::StrCat(kAlgorithm, "=", algorithm), option}};
   for (const auto& [path, value] : settings)
     all.push_back({absl::StrCat(path, "=", value), option});
   return all;

@@ -27,7 +27,8 @@ struct CompareItem {
   std::vector<Override> overrides() const;
 };
 
-// kInvalidArgument names the item: empty, a setting without '=', twice the same item.
+// kInvalidArgument names the item: empty, a setting without '=', another method or a field twice
+// among the settings, twice the same item.
 absl::StatusOr<std::vector<CompareItem>> ParseCompareItems(absl::string_view list);
 
 }  // namespace gg

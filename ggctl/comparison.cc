@@ -8,6 +8,11 @@ namespace gg {
 
 namespace v1 = gossipgrad::v1;
 
+bool Comparison::any_succeeded() const {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const ComparedRun& run) { return run.succeeded(); });
+}
+
 Spread SpreadOf(const std::vector<double>& values) {
   Spread spread;
   for (const double value : values) {

@@ -30,6 +30,7 @@ struct Comparison {
   int64_t seeds = 1;
   double target = 0;              // test accuracy of the replicas, 0..1
   std::vector<ComparedRun> runs;  // in the order they were made
+  bool any_succeeded() const;
 };
 
 // Mean and sample standard deviation of the values there are.

@@ -7,15 +7,14 @@
 #ifndef GOSSIPGRAD_GGCTL_LOCAL_RUN_H_
 #define GOSSIPGRAD_GGCTL_LOCAL_RUN_H_
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include "core/spec/job_spec.h"
 #include "ggctl/cluster/signals.h"
 #include "ggctl/exit_code.h"
 #include "ggctl/job_json.h"
 #include "ggctl/session.h"
+#include "ggctl/worker_places.h"
 
 namespace gg {
 
@@ -23,8 +22,8 @@ struct LocalRunOptions {
   std::string bin_folder;
   std::string log_folder;
   bool keep_logs = false;
-  // Labels of the workers in order, by the name of the label; each has as many as there are workers.
-  std::map<std::string, std::vector<std::string>> topology;
+  // Each has as many as there are workers.
+  WorkerPlaces topology;
   std::string output;  // "json" or "yaml": the outcome as one document, else a short table
 };
 

@@ -11,11 +11,12 @@ namespace gg {
 namespace {
 
 // Pixels.
-constexpr double kPanel = 220;
 constexpr double kTitle = 24;
-constexpr double kCircle = 82;  // of the ranks
-constexpr int kColumns = 4;
-constexpr int kMostNamed = 64;  // more ranks are dots without numbers
+constexpr double kLeastRadius = 82;  // of the circle of the ranks
+constexpr double kRankPitch = 20;    // along that circle, so that the numbers can be read
+constexpr double kRoom = 28;         // around it
+constexpr double kWidth = 880;       // of as many panels as fit, or of one
+constexpr size_t kMostPanels = 32;
 
 constexpr char kHead[] = R"(  <style>
     .page { fill: #ffffff; }
@@ -44,19 +45,34 @@ struct Point {
   double x, y;
 };
 
+// Panels in lines, all of one size.
+struct Layout {
+  explicit Layout(int workers)
+      : radius(std::max(kLeastRadius, workers * kRankPitch / (2 * std::numbers::pi))),
+        side(2 * (radius + kRoom)),
+        columns(std::max<size_t>(1, static_cast<size_t>(kWidth / side))) {}
+
+  Point Middle(size_t panel) const {
+    return {side * (static_cast<double>(panel % columns) + 0.5),
+            (side + kTitle) * static_cast<double>(panel / columns) + kTitle + side / 2};
+  }
+
+  double radius, side;
+  size_t columns;
+};
+
 class Panel {
  public:
-  Panel(const ScheduleView& view, size_t index)
+  Panel(const ScheduleView& view, const Layout& layout, size_t index)
       : view_(view),
-        middle_{kPanel * (static_cast<double>(index % kColumns) + 0.5),
-                (kPanel + kTitle) * static_cast<double>(index / kColumns) + kTitle + kPanel / 2},
-        dot_(view.size > kMostNamed ? 2
-                                    : std::min(13.0, kCircle * std::numbers::pi / view.size * 0.8)),
+        layout_(layout),
+        middle_(layout.Middle(index)),
+        dot_(std::min(13.0, layout.radius * std::numbers::pi / view.size * 0.8)),
         step_(index) {}
 
   std::string Draw() const {
     std::string out = absl::StrFormat("  <text x=\"%.1f\" y=\"%.1f\">step %d</text>\n", middle_.x,
-                                      middle_.y - kPanel / 2 - kTitle / 4, step_);
+                                      middle_.y - layout_.side / 2 - kTitle / 4, step_);
     for (const auto& group : view_.groups) {
       for (size_t i = 0; i < group.size(); ++i) {
         const Point a = Of(group[i]), b = Of(group[(i + 1) % group.size()]);
@@ -77,7 +93,6 @@ class Panel {
       const Point at = Of(r);
       absl::StrAppendFormat(&out, "  <circle class=\"rank\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
                             at.x, at.y, dot_);
-      if (view_.size > kMostNamed) continue;
       absl::StrAppendFormat(&out,
                             "  <text x=\"%.1f\" y=\"%.1f\" style=\"font-size: %.1fpx\">%d</text>\n",
                             at.x, at.y, std::min(12.0, dot_ * 1.2), r);
@@ -89,7 +104,8 @@ class Panel {
   // Rank 0 at the top, then clockwise.
   Point Of(Rank rank) const {
     const double angle = 2 * std::numbers::pi * rank / view_.size;
-    return {middle_.x + kCircle * std::sin(angle), middle_.y - kCircle * std::cos(angle)};
+    return {middle_.x + layout_.radius * std::sin(angle),
+            middle_.y - layout_.radius * std::cos(angle)};
   }
 
   // From rim to rim of the two dots.
@@ -106,6 +122,7 @@ class Panel {
   }
 
   const ScheduleView& view_;
+  const Layout& layout_;
   const Point middle_;
   const double dot_;  // radius
   const size_t step_;
@@ -114,19 +131,24 @@ class Panel {
 }  // namespace
 
 std::string ScheduleToSvg(const ScheduleView& view) {
-  const size_t round = static_cast<size_t>(std::max(1, view.round_length));
-  const size_t panels = std::min(view.steps.size(), round);
-  const size_t columns = std::min<size_t>(panels, kColumns);
-  const size_t lines = (panels + kColumns - 1) / kColumns;
-  const double width = kPanel * static_cast<double>(columns);
-  const double height = (kPanel + kTitle) * static_cast<double>(lines);
+  const Layout layout(view.size);
+  const size_t steps = view.steps.size();
+  const size_t panels = std::min(steps, kMostPanels);
+  const size_t lines = (panels + layout.columns - 1) / layout.columns;
+  const double width = layout.side * static_cast<double>(std::min(panels, layout.columns));
+  const double panels_end = (layout.side + kTitle) * static_cast<double>(lines);
+  const double height = panels_end + (steps > panels ? kTitle : 0);
   std::string out = absl::StrFormat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f "
-      "%.0f\" role=\"img\">\n  <title>Schedule %s, %d workers</title>\n",
-      width, height, width, height, view.name, view.size);
+      "%.0f\" role=\"img\">\n  <title>Schedule %s, %s</title>\n",
+      width, height, width, height, view.name, Workers(view.size));
   absl::StrAppend(&out, kHead, "  <rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
   for (size_t panel = 0; panel < panels; ++panel) {
-    absl::StrAppend(&out, Panel(view, panel).Draw());
+    absl::StrAppend(&out, Panel(view, layout, panel).Draw());
+  }
+  if (steps > panels) {
+    absl::StrAppendFormat(&out, "  <text x=\"%.1f\" y=\"%.1f\">left out: steps %d to %d</text>\n",
+                          width / 2, panels_end + kTitle / 2, panels, steps - 1);
   }
   absl::StrAppend(&out, "</svg>\n");
   return out;

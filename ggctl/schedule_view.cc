@@ -40,9 +40,10 @@ uint64_t RoundOf(const ScheduleView& view, size_t step) {
   return view.round_length == 0 ? 0 : step / static_cast<uint64_t>(view.round_length);
 }
 
-std::string After(const std::optional<uint64_t>& steps) {
-  if (!steps) return absl::StrCat("not within ", kMostSpreadSteps, " steps");
-  return absl::StrCat("after ", *steps, *steps == 1 ? " step" : " steps");
+// `what` after so many steps.
+std::string After(const char* what, const std::optional<uint64_t>& steps) {
+  if (!steps) return absl::StrCat("not ", what, " within ", kMostSpreadSteps, " steps");
+  return absl::StrCat(what, " after ", *steps, *steps == 1 ? " step" : " steps");
 }
 
 Json Number(const std::optional<uint64_t>& steps) {
@@ -75,6 +76,10 @@ ScheduleView ViewSchedule(const PartnerSchedule& schedule, uint64_t seed, bool r
   return view;
 }
 
+std::string Workers(int size) {
+  return absl::StrCat(size, size == 1 ? " worker" : " workers");
+}
+
 std::string ScheduleToText(const ScheduleView& view) {
   const auto resting = [](const std::vector<Partners>& table) { return !Resting(table).empty(); };
   const bool anybody_rests = std::any_of(view.steps.begin(), view.steps.end(), resting);
@@ -87,9 +92,10 @@ std::string ScheduleToText(const ScheduleView& view) {
     row.push_back(Edges(view.steps[step]));
     rows.push_back(std::move(row));
   }
-  std::string text = absl::StrCat("Schedule:     ", view.name, ", ", view.size, " workers, seed ",
+  std::string text = absl::StrCat("Schedule:     ", view.name, ", ", Workers(view.size), ", seed ",
                                   view.seed, view.rotate ? "" : ", without rotation", "\n");
-  absl::StrAppend(&text, "Round:        ", view.round_length, " steps\n");
+  absl::StrAppend(&text, "Round:        ", view.round_length,
+                  view.round_length == 1 ? " step\n" : " steps\n");
   if (!view.groups.empty()) {
     absl::StrAppend(&text, "Groups:       ",
                     absl::StrJoin(view.groups, " ",
@@ -98,9 +104,8 @@ std::string ScheduleToText(const ScheduleView& view) {
                                   }),
                     ", averaged in every step\n");
   }
-  absl::StrAppend(&text, "Influenced:   everybody by everybody ", After(view.spread.influenced),
-                  "\n");
-  absl::StrAppend(&text, "Met directly: everybody everybody ", After(view.spread.met), "\n\n");
+  absl::StrAppend(&text, "Influenced:   ", After("everybody by everybody", view.spread.influenced),
+                  "\nMet directly: ", After("every two", view.spread.met), "\n\n");
   absl::StrAppend(&text, "A>B: A sends to B; A-B: both swap\n\n", Table(rows));
   return text;
 }

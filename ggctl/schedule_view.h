@@ -34,13 +34,16 @@ inline constexpr uint64_t kMostSpreadSteps = 20000;
 ScheduleView ViewSchedule(const PartnerSchedule& schedule, uint64_t seed, bool rotate,
                           uint64_t steps);
 
+// "1 worker", "4 workers".
+std::string Workers(int size);
+
 // For people: a line per step in the words of a graph file, then the spread.
 std::string ScheduleToText(const ScheduleView& view);
 nlohmann::ordered_json ScheduleToJson(const ScheduleView& view);
 // A directed graph whose edges are labelled with the steps in which they are used.
 std::string ScheduleToDot(const ScheduleView& view);
-// The ranks on a circle, a panel per step of the first round; self-contained, for light and dark
-// pages.
+// The ranks on a circle, which is larger for many, and a panel per step: the first 32, with a note
+// where there are more. Self-contained, for light and dark pages.
 std::string ScheduleToSvg(const ScheduleView& view);
 
 }  // namespace gg

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ggctl/cluster/signals.h"
@@ -18,6 +20,7 @@
 #include "ggctl/local_run.h"
 #include "ggctl/output.h"
 #include "ggctl/verb.h"
+#include "ggctl/worker_places.h"
 
 namespace gg {
 
@@ -33,8 +36,17 @@ struct Options {
   double target = 0.88;
   std::string output;
   std::string out_file;
+  std::vector<std::string> topology;
   LocalRunOptions run;
 };
+
+// A range takes what is neither below nor above it.
+std::string NoNan(const std::string& text) {
+  double value = 0;
+  return absl::SimpleAtod(text, &value) && std::isnan(value)
+             ? "must be a number from 0 to 1, not " + text
+             : "";
+}
 
 class Compare {
  public:
@@ -44,6 +56,7 @@ class Compare {
     ExitCode code = Prepare();
     if (code != ExitCode::kOk) return code;
     std::ofstream file;
+    bool had_content = false;
     if (!options_.out_file.empty()) {
       // Before hours of work, not after them; what is there stays until there is something better.
       file.open(options_.out_file, std::ios::app);
@@ -51,10 +64,16 @@ class Compare {
         return session_.Fail(ExitCode::kUsage,
                              absl::StrCat("--out: cannot write ", options_.out_file));
       }
+      had_content = file.tellp() > 0;
       file.close();
     }
     code = RunAll();
-    if (options_.out_file.empty()) {
+    const bool keep = had_content && !comparison_.any_succeeded();
+    if (keep) {
+      session_.Warn(absl::StrCat("no run succeeded: ", options_.out_file,
+                                 " is left as it was, the result goes to standard output"));
+    }
+    if (keep || options_.out_file.empty()) {
       Write(session_);
       return code;
     }
@@ -89,7 +108,14 @@ class Compare {
       std::optional<JobSpec> spec = CheckJob(session_, *text, overrides, &code);
       if (!spec.has_value()) continue;
       spec->workers.min = spec->workers.max;  // all workers are here
+      absl::StatusOr<WorkerPlaces> places = ParseWorkerPlaces(options_.topology, spec->workers.max);
+      if (!places.ok()) {
+        code = session_.Fail(ExitCode::kUsage,
+                             absl::StrCat(item.label, ": ", places.status().message()));
+        continue;
+      }
       specs_.push_back(*std::move(spec));
+      places_.push_back(*std::move(places));
     }
     if (specs_.size() < comparison_.items.size()) return code;
     // Shown is the job as the file has it, where that is a job without the settings of a method.
@@ -114,7 +140,9 @@ class Compare {
         ComparedRun& run = comparison_.runs.emplace_back();
         run.item = item;
         run.seed = spec.train.seed;
-        run.outcome = RunOnce(session_, spec, options_.run, &signals_);
+        LocalRunOptions run_options = options_.run;
+        run_options.topology = places_[item];
+        run.outcome = RunOnce(session_, spec, run_options, &signals_);
         const ExitCode code = static_cast<ExitCode>(run.outcome.exit_code);
         if (code == ExitCode::kInterrupted) return code;
         if (code != ExitCode::kOk && first_failure == ExitCode::kOk) first_failure = code;
@@ -149,7 +177,8 @@ class Compare {
   const Options& options_;
   Signals signals_;
   Comparison comparison_;
-  std::vector<JobSpec> specs_;  // by item
+  std::vector<JobSpec> specs_;        // by item
+  std::vector<WorkerPlaces> places_;  // by item, too: settings may change the number of workers
 };
 
 }  // namespace
@@ -163,6 +192,7 @@ Action AddCompare(CLI::App& app) {
                  "easgd:optimizer.nesterov=true. A field without a dot is one of spec.exchange")
       ->required();
   app.add_option("--workers", options->workers, kWorkersHelp);
+  AddPlacesOption(app, &options->topology);
   app.add_option("--seeds", options->seeds,
                  "Runs of each method, with spec.train.seed and those that follow it")
       ->check(CLI::Range(int64_t{1}, kMostSeeds))
@@ -170,6 +200,7 @@ Action AddCompare(CLI::App& app) {
   app.add_option("--target", options->target,
                  "Test accuracy, 0..1, that epochs and seconds are counted to")
       ->check(CLI::Range(0.0, 1.0))
+      ->check(NoNan)
       ->capture_default_str();
   AddOutput(app, &options->output,
             {{"table", "mean and deviation over the seeds (default)"},

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/schedule/graph.h"
@@ -58,19 +60,27 @@ absl::StatusOr<std::unique_ptr<PartnerSchedule>> Make(const Options& options) {
     GG_ASSIGN_OR_RETURN(ScheduleGraph parsed, ParseScheduleGraph(text, options.graph_file));
     if (!options.workers.has_value()) made.size = parsed.size;
     if (made.size > kMostWorkers) {
-      return wrong(options.graph_file, " is for ", made.size, " workers, at most ", kMostWorkers,
+      return wrong(options.graph_file, " is for ", Workers(made.size), ", at most ", kMostWorkers,
                    " can be shown");
     }
     made.graph = std::make_shared<ScheduleGraph>(std::move(parsed));
   }
   if (hierarchical) {
     if (made.size % *options.groups != 0) {
-      return wrong(made.size, " workers cannot stand in ", *options.groups, " groups of one size");
+      return wrong(Workers(made.size), " cannot stand in ", *options.groups, " groups of one size");
     }
     const int each = made.size / *options.groups;
     for (Rank r = 0; r < made.size; ++r) made.places.push_back(absl::StrCat(r / each));
   }
   return MakeSchedule(options.schedule, made);
+}
+
+// The library's conversion takes "-1", and what is too large, for the largest number.
+std::string IsSeed(const std::string& text) {
+  uint64_t seed = 0;
+  return absl::SimpleAtoi(text, &seed)
+             ? ""
+             : absl::StrCat("must be a whole number from 0 to ", UINT64_MAX, ", got ", text);
 }
 
 // The known names, where the given one is not among them.
@@ -95,7 +105,9 @@ Action AddScheduleExplain(CLI::App& app) {
       ->check(CLI::Range(1, kMostWorkers));
   app.add_option("--steps", options->steps, "Steps to show; default: one round")
       ->check(CLI::Range(uint64_t{1}, kMostSteps));
-  app.add_option("--seed", options->seed, "Seed of the job (train.seed)")->capture_default_str();
+  app.add_option("--seed", options->seed, "Seed of the job (train.seed)")
+      ->check(IsSeed)
+      ->capture_default_str();
   app.add_flag("--no-rotate", options->no_rotate, "Keep the ranks where they are in every round");
   app.add_option("--graph-file", options->graph_file, "The file of schedule graph");
   app.add_option("--groups", options->groups,
@@ -106,7 +118,7 @@ Action AddScheduleExplain(CLI::App& app) {
              kJsonForm,
              kYamlForm,
              {"dot", "a directed graph for Graphviz, edges labelled with steps"},
-             {"svg", "a picture: the workers on a circle, a panel per step of the first round"}});
+             {"svg", "a picture: the workers on a circle, a panel per step, at most 32"}});
   return [options](Session& session) {
     if (const std::string mistake = NameMistake(options->schedule); !mistake.empty()) {
       return session.Fail(ExitCode::kUsage, mistake);

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/schedule/influence.h"
 #include "core/schedule/schedule.h"
 #include "core/status.h"
@@ -25,23 +26,29 @@ class Parser {
   explicit Parser(absl::string_view source) : source_(source) {}
 
   absl::StatusOr<ScheduleGraph> Parse(absl::string_view text) {
+    absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // the byte order mark of some editors
     for (absl::string_view line : absl::StrSplit(text, '\n')) {
       ++line_;
       line = absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
       if (line.empty()) continue;
       GG_RETURN_IF_ERROR(graph_.size == 0 ? ParseSize(line) : ParseStage(line));
     }
-    if (graph_.size == 0) return Whole("has no line \"workers N\"");
+    if (graph_.size == 0) {
+      return Whole("has no line \"workers N\"; begin it with one, for example \"workers 4\"");
+    }
     if (graph_.size > 1) GG_RETURN_IF_ERROR(FindRound());
+    graph_.source = std::string(source_);
     return std::move(graph_);
   }
 
  private:
   absl::Status At(absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat(source_, ":", line_, ": ", what));
+    return absl::InvalidArgumentError(
+        absl::StrCat(source_, ":", line_, ": ", what, " (spec.exchange.graph_file)"));
   }
   absl::Status Whole(absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat(source_, ": ", what));
+    return absl::InvalidArgumentError(
+        absl::StrCat(source_, ": ", what, " (spec.exchange.graph_file)"));
   }
 
   absl::Status ParseSize(absl::string_view line) {
@@ -53,14 +60,15 @@ class Parser {
     if (!absl::SimpleAtoi(words[1], &graph_.size) || graph_.size < 1 ||
         graph_.size > kMostWorkers) {
       graph_.size = 0;
-      return At(absl::StrCat("the number of workers must be 1 .. ", kMostWorkers));
+      return At(absl::StrCat("the number of workers must be 1 .. ", kMostWorkers, ", got \"",
+                             words[1].substr(0, 40), "\""));
     }
     return absl::OkStatus();
   }
 
   absl::Status ParseStage(absl::string_view line) {
     if (graph_.send_to.size() == kMostStages) {
-      return At(absl::StrCat("more than ", kMostStages, " stages"));
+      return At(absl::StrCat("more than ", kMostStages, " stages; leave out those from here on"));
     }
     std::vector<int>& send_to = graph_.send_to.emplace_back(graph_.size, -1);
     std::vector<int> recv_from(graph_.size, -1);
@@ -88,9 +96,13 @@ class Parser {
       }
       for (const int end : {from, to}) {
         if (end >= 0 && end < graph_.size) continue;
-        return At(absl::StrCat("worker ", end, " is not in 0 .. ", graph_.size - 1));
+        return At(
+            absl::StrCat("worker ", end, " is not in 0 .. ", graph_.size - 1,
+                         "; number the workers from 0, or set N of \"workers N\" to their number"));
       }
-      if (from == to) return At(absl::StrCat("worker ", from, " is its own partner"));
+      if (from == to)
+        return At(
+            absl::StrCat("worker ", from, " is its own partner; leave it out to let it rest"));
       GG_RETURN_IF_ERROR(add(from, to));
       if (word[sign] == '-') GG_RETURN_IF_ERROR(add(to, from));
     }
@@ -116,7 +128,7 @@ class Parser {
     if (influence.complete()) return absl::OkStatus();
     const auto [from, to] = *influence.Missing();
     return Whole(absl::StrCat("worker ", from, " never reaches worker ", to,
-                              ", neither directly nor through others"));
+                              ", neither directly nor through others; add stages until it does"));
   }
 
   const absl::string_view source_;

@@ -7,6 +7,7 @@
 #define GOSSIPGRAD_CORE_SCHEDULE_GRAPH_H_
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,10 +26,12 @@ struct ScheduleGraph {
   // Steps from stage 0 on after which everybody has influenced everybody, up to the end of the last
   // pass through the stages; 0 for size 1.
   int round_length = 0;
+  std::string source = {};  // the file, for messages
 };
 
-// kInvalidArgument begins with "SOURCE:LINE: " where a line is at fault, and names the pair when one
-// worker never reaches another.
+// A byte order mark at the beginning is skipped. kInvalidArgument begins with "SOURCE:LINE: " where a
+// line is at fault, names the pair when one worker never reaches another, and ends with the field of
+// the job that names the file.
 absl::StatusOr<ScheduleGraph> ParseScheduleGraph(absl::string_view text, absl::string_view source);
 
 }  // namespace gg

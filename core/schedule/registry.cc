@@ -48,8 +48,10 @@ Made MakeFromGraph(const ScheduleOptions& options) {
   }
   const ScheduleGraph& graph = *options.graph;
   if (graph.size != options.size) {
-    return absl::InvalidArgumentError(absl::StrCat("the graph file is for ", graph.size,
-                                                   " workers, but there are ", options.size));
+    return absl::InvalidArgumentError(absl::StrCat(
+        graph.source, ": is for ", graph.size, graph.size == 1 ? " worker" : " workers",
+        ", but there are ", options.size, "; set spec.workers.min and max to ", graph.size,
+        ", or write a graph with \"workers ", options.size, "\" (spec.exchange.graph_file)"));
   }
   std::vector<RotatedSchedule::Stage> stages;
   for (const std::vector<int>& send_to : graph.send_to) {

@@ -92,10 +92,25 @@ absl::StatusOr<bool> ParseBool(absl::string_view text) {
                                                       : ""));
 }
 
-std::vector<std::string> AllPaths() {
-  std::vector<std::string> paths;
-  for (const Field& field : Fields()) paths.emplace_back(field.path);
-  return paths;
+// The nearest path: its last name and what stands before it are each near enough to be slips. Of the
+// whole path a third would be enough to make another field of a short name.
+std::string NearestPath(absl::string_view path) {
+  const auto split = [](absl::string_view whole) {
+    const size_t dot = whole.rfind('.');
+    return dot == absl::string_view::npos
+               ? std::pair<absl::string_view, absl::string_view>("", whole)
+               : std::pair(whole.substr(0, dot), whole.substr(dot + 1));
+  };
+  const auto slip = [](absl::string_view word, absl::string_view meant) {
+    return word == meant || !Nearest(word, {std::string(meant)}).empty();
+  };
+  const auto [section, name] = split(path);
+  std::vector<std::string> able;
+  for (const Field& field : Fields()) {
+    const auto [known_section, known_name] = split(field.path);
+    if (slip(section, known_section) && slip(name, known_name)) able.emplace_back(field.path);
+  }
+  return Nearest(path, able);
 }
 
 absl::Status UnknownPath(absl::string_view path) {
@@ -104,8 +119,8 @@ absl::Status UnknownPath(absl::string_view path) {
                                             absl::StrJoin(MemberNames(path), ", "),
                                             "); set one of those"));
   }
-  std::string near = Nearest(path, AllPaths());
-  if (near.empty()) near = Nearest(absl::StrCat("spec.", path), AllPaths());
+  std::string near = NearestPath(path);
+  if (near.empty()) near = NearestPath(absl::StrCat("spec.", path));
   return absl::NotFoundError(absl::StrCat("unknown field \"", path, "\"",
                                           near.empty()
                                               ? "; `ggctl explain` lists the fields"

@@ -170,11 +170,14 @@ const std::vector<Field>& FieldTable() {
       Choice("spec.exchange.payload", GG_REF(exchange.payload),
              {"gradients", "weights", "weights-momentum"},
              "What is sent. gradients alone lets the models drift apart: use it together with "
-             "`average_every`."),
+             "`average_every`. Used by gossip-grad, and by local-sgd, which averages weights or "
+             "weights-momentum; d-psgd, sgp, gosgd, ad-psgd and easgd need weights; the others "
+             "send what their rule says."),
       Choice("spec.exchange.overlap", GG_REF(exchange.overlap), {"none", "layerwise", "step"},
              "What the exchange hides behind. none: after the step. layerwise: a layer is sent as "
              "soon as it is ready and waited for where it is next needed. step: the partner's "
-             "state arrives one step later."),
+             "state arrives one step later. Used by gossip-grad, and by sgp, for which layerwise "
+             "is the same as none."),
       Int("spec.exchange.average_every", GG_REF(exchange.average_every), "steps",
           From(0, kMaxCount), "An exact average over all workers every N steps. 0 = never."),
       Float("spec.exchange.deadline_seconds", GG_REF(exchange.deadline_seconds), "seconds",
@@ -188,10 +191,13 @@ const std::vector<Field>& FieldTable() {
       Float("spec.exchange.local_from_epoch", GG_REF(exchange.local_from_epoch), "epochs",
             From(0, 1e6),
             "local-sgd averages after every step before this epoch (post-local SGD). 0 = never."),
-      Choice("spec.exchange.collective", GG_REF(exchange.collective),
-             {"auto", "ring", "halving-doubling", "recursive-doubling"},
-             "How sums over all workers travel. auto: by the size of the vector. Used by all "
-             "algorithms but gossip-grad and none."),
+      Choice(
+          "spec.exchange.collective", GG_REF(exchange.collective),
+          {"auto", "ring", "halving-doubling", "recursive-doubling"},
+          "How sums over all workers travel. auto: by the size of the vector. Used by allreduce, "
+          "allreduce-layerwise, reduce-scatter, periodic-average, local-sgd, cocod and easgd, and "
+          "inside the groups of schedule hierarchical. `average_every` and `final_average` always "
+          "use the ring."),
       Float("spec.exchange.collective_seconds", GG_REF(exchange.collective_seconds), "seconds",
             From(0.001, 86400),
             "How long a step waits for all other workers, where the algorithm needs all of them, "

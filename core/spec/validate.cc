@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -31,17 +32,6 @@ constexpr double kMaxWeightBytes = 16.0 * (1 << 30);
 constexpr int64_t kLeastLenetSide = 16;
 constexpr int64_t kLeastCifarnetSide = 12;
 
-// The largest number of samples that one worker owns; 0 when only the files can tell.
-int64_t MostSamplesOfAWorker(const JobSpec& spec) {
-  const DataSpec& data = spec.data;
-  int64_t total = data.limit_train;
-  if (data.format == "synthetic") {
-    total = total > 0 ? std::min(total, data.train_samples) : data.train_samples;
-  }
-  if (total <= 0 || spec.workers.min <= 0) return 0;
-  return total / spec.workers.min + (total % spec.workers.min != 0 ? 1 : 0);
-}
-
 std::string GiB(double bytes) {
   return absl::StrCat(std::llround(bytes / (1 << 30)), " GiB");
 }
@@ -56,6 +46,7 @@ class Checker {
     CheckLabels();
     CheckModel();
     CheckData();
+    CheckPayload();
     CheckEncoding();
     CheckSchedule();
     CheckWorkers();
@@ -288,6 +279,24 @@ class Checker {
                            spec_.workers.max, " workers"));
   }
 
+  // The workers refuse the same, whatever their number (worker/exchange/registry.cc).
+  void CheckPayload() {
+    const ExchangeSpec& exchange = spec_.exchange;
+    if (Has("spec.exchange.payload") || exchange.payload == "weights") return;
+    static constexpr absl::string_view kOfWeights[] = {"d-psgd", "sgp", "gosgd", "ad-psgd",
+                                                       "easgd"};
+    if (std::find(std::begin(kOfWeights), std::end(kOfWeights), exchange.algorithm) !=
+        std::end(kOfWeights)) {
+      Add("spec.exchange.payload",
+          absl::StrCat(exchange.algorithm, " exchanges models and keeps momentum local, got \"",
+                       exchange.payload, "\""),
+          "use payload weights, or algorithm gossip-grad");
+    } else if (exchange.algorithm == "local-sgd" && exchange.payload == "gradients") {
+      Add("spec.exchange.payload", "local-sgd averages models, got \"gradients\"",
+          "use payload weights or weights-momentum");
+    }
+  }
+
   // What topk leaves out is made good by the next message to a partner, and only gradients add up so.
   void CheckEncoding() {
     const ExchangeSpec& exchange = spec_.exchange;
@@ -390,49 +399,6 @@ class Checker {
 
 std::vector<FieldError> Validate(const JobSpec& spec) {
   return Checker(spec).Run();
-}
-
-std::vector<FieldError> Warnings(const JobSpec& spec) {
-  std::vector<FieldError> out;
-  const bool gossips = spec.exchange.algorithm == "gossip-grad" && spec.workers.max > 1;
-  if (spec.data.format == "synthetic" && !spec.data.path.empty()) {
-    out.push_back({"spec.data.path", "is not used by format synthetic",
-                   "remove it, or choose the format of the files"});
-  }
-  const int64_t most = MostSamplesOfAWorker(spec);
-  if (most > 0 && spec.train.batch_size > most) {
-    out.push_back({"spec.train.batch_size",
-                   absl::StrCat("a batch of ", spec.train.batch_size, " is larger than the ", most,
-                                most == 1 ? " sample" : " samples", " that a worker has"),
-                   "use smaller batches, fewer workers or more samples"});
-  }
-  const double epochs = static_cast<double>(spec.train.epochs);
-  if (spec.learning_rate.warmup_epochs > 0 && spec.learning_rate.warmup_epochs >= epochs) {
-    out.push_back({"spec.learning_rate.warmup_epochs",
-                   absl::StrCat("the rate never reaches its full value: warm-up of ",
-                                ValueToText(spec.learning_rate.warmup_epochs),
-                                " epochs, training of ", spec.train.epochs),
-                   ""});
-  }
-  if (gossips && spec.exchange.payload == "gradients" && spec.exchange.average_every == 0) {
-    out.push_back({"spec.exchange.payload",
-                   "gradients alone lets the replicas drift apart, which can end in divergence",
-                   "use weights, or set spec.exchange.average_every (for example 50)"});
-  }
-  if (gossips && spec.exchange.payload == "weights-momentum" && spec.optimizer.momentum == 0) {
-    out.push_back({"spec.exchange.payload", "with momentum 0 the momentum sent is all zeros",
-                   "use weights: half the bytes, the same result"});
-  }
-  if (spec.optimizer.nesterov && spec.optimizer.momentum == 0) {
-    out.push_back({"spec.optimizer.nesterov",
-                   "with momentum 0 there is nothing to look ahead along",
-                   "set spec.optimizer.momentum (for example 0.9), or leave nesterov out"});
-  }
-  if (spec.workers.max > 1 && !spec.exchange.final_average && spec.exchange.algorithm == "none") {
-    out.push_back(
-        {"spec.exchange.final_average", "the workers train alone and are never averaged", ""});
-  }
-  return out;
 }
 
 std::string ToString(const FieldError& error) {

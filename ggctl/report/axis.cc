@@ -7,6 +7,8 @@
 namespace gg {
 namespace {
 
+constexpr size_t kLeastMarks = 3;
+
 // The smallest of 1, 2, 5 times a power of ten that is not below `least`.
 double RoundStep(double least) {
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -14,6 +16,14 @@ double RoundStep(double least) {
     if (factor * power >= least * (1 - 1e-9)) return factor * power;
   }
   return 10 * power;
+}
+
+std::vector<double> EvenMarks(double low, double high, int wanted) {
+  std::vector<double> marks;
+  const double step = RoundStep((high - low) / wanted);
+  for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i)
+    marks.push_back(i == 0 ? 0 : i * step);
+  return marks;
 }
 
 }  // namespace
@@ -68,12 +78,13 @@ std::vector<double> Axis::Marks(int wanted) const {
         if (mark >= low_ && mark <= high_) marks.push_back(mark);
       }
     }
+    // Within a decade the few of 1, 2, 5 that are there may be one or none.
+    if (decades >= 1) return marks;
+    for (int more = wanted; marks.size() < kLeastMarks; more *= 2)
+      marks = EvenMarks(low_, high_, more);
     return marks;
   }
-  const double step = RoundStep((high_ - low_) / wanted);
-  for (double i = std::ceil(low_ / step - 1e-9); i * step <= high_ + 1e-9 * step; ++i)
-    marks.push_back(i == 0 ? 0 : i * step);
-  return marks;
+  return EvenMarks(low_, high_, wanted);
 }
 
 }  // namespace gg

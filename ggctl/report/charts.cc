@@ -53,11 +53,14 @@ std::string StyleOf(size_t series) {
   return absl::StrCat("c", series % kPageColors, " d", series / kPageColors % 4);
 }
 
+// Without a drawing only what is missing is said: empty axes would look like a fault.
 std::string Figure(absl::string_view title, double width, double height, const std::string& drawing,
                    const std::vector<std::string>& missing) {
-  std::string out = absl::StrCat("<figure><figcaption>", Escaped(title),
-                                 "</figcaption><svg role=\"img\" aria-label=\"", Escaped(title),
-                                 "\" viewBox=\"0 0 ", width, " ", height, "\">", drawing, "</svg>");
+  std::string out = absl::StrCat("<figure><figcaption>", Escaped(title), "</figcaption>");
+  if (!drawing.empty()) {
+    absl::StrAppend(&out, "<svg role=\"img\" aria-label=\"", Escaped(title), "\" viewBox=\"0 0 ",
+                    width, " ", height, "\">", drawing, "</svg>");
+  }
   if (!missing.empty()) {
     absl::StrAppend(&out, "<p class=\"missing\">No values to draw here: ",
                     Escaped(absl::StrJoin(missing, ", ")), "</p>");
@@ -73,6 +76,12 @@ class Plot {
         y_(Axis::Fitting(All(&Point::second), chart.y_scale)) {}
 
   std::string Draw() {
+    for (const Series& series : chart_.series) {
+      if (Places(series.points).empty()) missing_.push_back(series.name);
+    }
+    if (missing_.size() == chart_.series.size()) {
+      return Figure(chart_.title, kWidth, kHeight, "", missing_);
+    }
     Frame();
     for (size_t i = 0; i < chart_.series.size(); ++i) DrawFaint(i);
     for (size_t i = 0; i < chart_.series.size(); ++i) DrawLine(i);
@@ -140,10 +149,7 @@ class Plot {
 
   void DrawLine(size_t i) {
     const std::vector<Point> places = Places(chart_.series[i].points);
-    if (places.empty()) {
-      missing_.push_back(chart_.series[i].name);
-      return;
-    }
+    if (places.empty()) return;
     Polyline(places, absl::StrCat("line ", StyleOf(i)));
     const auto [x, y] = places.back();
     absl::StrAppend(&out_, "<circle class=\"end ", StyleOf(i), "\" cx=\"", Number(x), "\" cy=\"",
@@ -217,6 +223,7 @@ std::string Draw(const BarChart& chart) {
     absl::StrAppend(
         &out, Text(kBarLeft + length + spread + 6, middle + 4, "start", chart.text(bar.value)));
   }
+  if (missing.size() == chart.bars.size()) out.clear();
   return Figure(chart.title, kWidth, height, out, missing);
 }
 

@@ -23,7 +23,7 @@ p { margin: 6px 0; max-width: 85ch; } .missing { color: var(--soft); font-size: 
 table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 8px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; vertical-align: bottom; white-space: normal; }
-td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 12ch; }
+td:first-child { white-space: normal; } .part { white-space: nowrap; }
 th:first-child, td:first-child, .words th, .words td { text-align: left; }
 .words td { white-space: normal; } tbody tr:nth-child(even) { background: var(--zebra); }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 540px), 1fr)); gap: 22px; }
@@ -48,6 +48,19 @@ std::string ColorRules(int colors) {
                     " { fill: var(--c", i, "); }\n");
   }
   return rules;
+}
+
+// A name breaks after its colons only, never inside a word.
+std::string Name(absl::string_view name) {
+  std::string out;
+  for (size_t begin = 0; begin < name.size();) {
+    const size_t colon = name.find(':', begin);
+    const size_t end = colon == absl::string_view::npos ? name.size() : colon + 1;
+    absl::StrAppend(&out, begin == 0 ? "" : "<wbr/>", "<span class=\"part\">",
+                    Escaped(name.substr(begin, end - begin)), "</span>");
+    begin = end;
+  }
+  return out;
 }
 
 }  // namespace
@@ -84,8 +97,11 @@ void Page::Table(const std::vector<std::vector<std::string>>& rows, bool words) 
     const absl::string_view cell = i == 0 ? "th" : "td";
     if (i == 0) absl::StrAppend(&body_, "<thead>");
     absl::StrAppend(&body_, "<tr>");
-    for (const std::string& value : rows[i])
-      absl::StrAppend(&body_, "<", cell, ">", Escaped(value), "</", cell, ">");
+    for (size_t k = 0; k < rows[i].size(); ++k) {
+      const std::string& value = rows[i][k];
+      absl::StrAppend(&body_, "<", cell, ">", i > 0 && k == 0 ? Name(value) : Escaped(value), "</",
+                      cell, ">");
+    }
     absl::StrAppend(&body_, "</tr>\n", i == 0 ? "</thead><tbody>\n" : "");
   }
   absl::StrAppend(&body_, rows.empty() ? "" : "</tbody>", "</table></div>\n");

@@ -20,6 +20,7 @@
 namespace gg {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -39,7 +40,10 @@ TEST(ComparePlanTest, ItemsCarrySettingsOfTheExchangeAndOfTheSpec) {
 }
 
 TEST(ComparePlanTest, MistakesNameTheItem) {
-  for (const char* list : {"", "a,", ":x=1", "a=1", "a:b", "a:=1", "a,b,a"}) {
+  for (const char* list :
+       {"", "a,", ":x=1", "a=1", "a:b", "a:=1", "a,b,a", "a:algorithm=b", "a:exchange.algorithm=a",
+        "a:spec.exchange.algorithm=b", "a:rotate=true:rotate=false",
+        "a:rotate=true:spec.exchange.rotate=true"}) {
     const auto items = ParseCompareItems(list);
     EXPECT_EQ(items.status().code(), absl::StatusCode::kInvalidArgument) << list;
     EXPECT_THAT(std::string(items.status().message()), HasSubstr("--algorithms")) << list;
@@ -59,6 +63,14 @@ TEST(CompareVerbTest, ArgumentsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(error({"--algorithms", "gossip-grad,,none"}), HasSubstr("empty item"));
   EXPECT_THAT(error({"--algorithms", "gossip-grad,gossipgrad"}), HasSubstr("did you mean"));
   EXPECT_THAT(error({"--algorithms", "none:schedul=ring"}), HasSubstr("did you mean"));
+  EXPECT_THAT(error({"--algorithms", "gossip-grad:algorithm=allreduce"}),
+              HasSubstr("write allreduce in the place of gossip-grad"));
+  EXPECT_THAT(error({"--algorithms", "none:foo=1"}),
+              AllOf(HasSubstr("unknown field \"exchange.foo\""), Not(HasSubstr("did you mean"))));
+  for (const char* target : {"nan", "NaN", "-nan", "1.01", "-0.1"})
+    EXPECT_THAT(error({"--algorithms", "none", "--target", target}), HasSubstr("--target"));
+  EXPECT_THAT(error({"--algorithms", "none", "--workers", "2", "--topology", "rack=0,0,1"}),
+              HasSubstr("none: --topology rack=0,0,1: expected NAME= and the places of 2 workers"));
   EXPECT_THAT(error({"--algorithms", "none", "--seeds", "0"}), HasSubstr("--seeds"));
   EXPECT_THAT(error({"--algorithms", "none", "--target", "88"}), HasSubstr("--target"));
   EXPECT_THAT(error({"--algorithms", "none", "-o", "yaml"}), HasSubstr("--output"));
@@ -208,12 +220,28 @@ TEST(CompareHtmlTest, IsOneWellFormedFileThatNeedsNothingElse) {
   EXPECT_THAT(html, HasSubstr("@media print"));
 }
 
+TEST(CompareHtmlTest, ThousandsStandApart) {
+  Comparison comparison = TwoMethods();
+  for (ComparedRun& run : comparison.runs) {
+    if (!run.succeeded()) continue;
+    run.outcome.job.mutable_progress()->mutable_curve(2)->set_train_seconds(45000);
+    run.outcome.job.mutable_result()->set_samples_per_second(1234567.8);
+    run.outcome.job.mutable_result()->set_messages_per_step(1234.5678);
+  }
+  const std::string html = ComparisonToHtml(comparison);
+  EXPECT_THAT(html, HasSubstr(">40\u202f000 s<"));
+  EXPECT_THAT(html, HasSubstr("1\u202f234\u202f568"));
+  EXPECT_THAT(html, HasSubstr("1234.57"));
+  EXPECT_THAT(html, Not(HasSubstr("e+0")));
+}
+
 TEST(CompareHtmlTest, NothingSucceededIsAPageToo) {
   Comparison comparison = TwoMethods();
   for (ComparedRun& run : comparison.runs) run.outcome.exit_code = 8;
   const std::string html = ComparisonToHtml(comparison);
   EXPECT_EQ(XmlProblem(html), "");
-  EXPECT_THAT(html, HasSubstr("No values to draw here: gossip-grad, allreduce"));
+  EXPECT_THAT(html, HasSubstr("No run succeeded, so there is no course to draw."));
+  EXPECT_THAT(html, Not(HasSubstr("<svg")));
   EXPECT_THAT(html, Not(HasSubstr("nan")));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays the daemons of `ggctl local run`. Called as gg-coordinator it serves a fake job whose
 // course GG_FAKE_SCENARIO decides; called as gg-worker it runs until it is told to stop, or ends as
-// GG_FAKE_WORKER says.
+// GG_FAKE_WORKER says, and writes into the file GG_FAKE_PLACES where it was told to stand.
 #include <signal.h>
 #include <unistd.h>
 
@@ -105,6 +105,9 @@ int Coordinator(int argc, char** argv, const sigset_t& set) {
 int Worker(int argc, char** argv, const sigset_t& set) {
   const std::string id = Flag(argc, argv, "--worker-id");
   std::cerr << id << " speaks" << std::endl;
+  if (const std::string places = Env("GG_FAKE_PLACES"); !places.empty()) {
+    std::ofstream(places, std::ios::app) << id + " " + Flag(argc, argv, "--topology") + "\n";
+  }
   RegisterProcess();
   const std::string order = Env("GG_FAKE_WORKER");
   if (id == "worker-1" && order == "exit") return 78;

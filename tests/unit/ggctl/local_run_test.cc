@@ -7,7 +7,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@ namespace gg {
 namespace {
 
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -278,6 +281,37 @@ TEST_F(LocalRunTest, CompareGoesOnAfterARunThatFailed) {
     EXPECT_EQ(run["state"], "Failed");
     EXPECT_THAT(run["reason"].get<std::string>(), HasSubstr("worker-1"));
   }
+}
+
+TEST_F(LocalRunTest, AComparisonWithoutResultsReplacesNone) {
+  const std::string file = (folder_ / "result.json").string();
+  std::ofstream(file) << "of yesterday";
+  const auto content = [&] {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  setenv("GG_FAKE_SCENARIO", "refuse", 1);
+  EXPECT_EQ(Compare({"--out", file}), 2);
+  EXPECT_EQ(content(), "of yesterday");
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["results"].size(), 2u);
+  EXPECT_THAT(err_.str(), HasSubstr("no run succeeded: " + file + " is left as it was"));
+  // Where nothing was lost the failures are in the file, as asked.
+  std::filesystem::remove(file);
+  out_.str("");
+  EXPECT_EQ(Compare({"--out", file}), 2);
+  EXPECT_EQ(out_.str(), "");
+  EXPECT_EQ(nlohmann::json::parse(content())["results"].size(), 2u);
+}
+
+TEST_F(LocalRunTest, CompareGivesTheWorkersTheirPlaces) {
+  setenv("GG_FAKE_SCENARIO", "succeed", 1);
+  setenv("GG_FAKE_PLACES", (folder_ / "places").c_str(), 1);
+  EXPECT_EQ(Compare({"--topology", "rack=a,b"}), 0) << err_.str();
+  unsetenv("GG_FAKE_PLACES");
+  std::ifstream in(folder_ / "places");
+  std::set<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.insert(line);
+  EXPECT_THAT(lines, ElementsAre("worker-0 rack=a", "worker-1 rack=b"));
 }
 
 TEST_F(LocalRunTest, CtrlCEndsAComparisonWithWhatThereIs) {

@@ -50,6 +50,20 @@ TEST(AxisTest, AnyValuesGiveAnAxis) {
   }
 }
 
+TEST(AxisTest, ANarrowLogarithmicAxisHasSeveralMarks) {
+  for (const double middle : {0.7, 1.0, 2.3, 3.3, 41.0, 9e-5}) {
+    for (const double ratio : {1.0, 1.01, 1.3, 1.6, 2.5, 6.0, 9.0}) {
+      const Axis axis = Axis::Fitting({middle, middle * ratio}, Scale::kLog);
+      const std::vector<double> marks = axis.Marks(5);
+      EXPECT_GE(marks.size(), 3u) << middle << " x " << ratio;
+      for (const double mark : marks) {
+        EXPECT_GE(axis.Place(mark), -1e-9);
+        EXPECT_LE(axis.Place(mark), 1 + 1e-9);
+      }
+    }
+  }
+}
+
 std::string Words(double value) {
   return std::to_string(value);
 }
@@ -70,6 +84,22 @@ TEST(ChartsTest, WhatCannotBeDrawnIsSaid) {
   bars.bars = {{"known", 0.5, 0.1}, {"unknown", std::numeric_limits<double>::quiet_NaN(), 0}};
   EXPECT_EQ(XmlProblem(Draw(bars)), "");
   EXPECT_THAT(Draw(bars), HasSubstr("No values to draw here: unknown"));
+}
+
+TEST(ChartsTest, WithoutAnyValueThereAreNoAxes) {
+  LineChart chart;
+  chart.title = "loss";
+  chart.x_text = chart.y_text = Words;
+  chart.series = {{"a", {}, {}}, {"b", {}, {}}};
+  EXPECT_EQ(XmlProblem(Draw(chart)), "");
+  EXPECT_THAT(Draw(chart), HasSubstr("No values to draw here: a, b"));
+  EXPECT_THAT(Draw(chart), Not(HasSubstr("<svg")));
+  BarChart bars;
+  bars.title = "bars";
+  bars.text = Words;
+  bars.bars = {{"a", std::numeric_limits<double>::quiet_NaN(), 0}};
+  EXPECT_THAT(Draw(bars), HasSubstr("No values to draw here: a"));
+  EXPECT_THAT(Draw(bars), Not(HasSubstr("<svg")));
 }
 
 TEST(ChartsTest, NamesOfManyLinesDoNotLieOnEachOther) {
@@ -98,6 +128,16 @@ TEST(PageTest, EveryTextIsEscaped) {
   EXPECT_EQ(XmlProblem(page.Html()), "");
   EXPECT_THAT(page.Html(), HasSubstr("a: &lt;b&gt;\nc: d"));
   EXPECT_THAT(page.Html(), Not(HasSubstr("\x1b")));
+}
+
+TEST(PageTest, NamesBreakAfterColonsOnly) {
+  Page page("t");
+  page.Table({{"Method: one", "x: y"}, {"gossip-grad:schedule=<ring>", "a:b"}});
+  EXPECT_EQ(XmlProblem(page.Html()), "");
+  EXPECT_THAT(page.Html(),
+              HasSubstr("<td><span class=\"part\">gossip-grad:</span><wbr/><span class=\"part\">"
+                        "schedule=&lt;ring&gt;</span></td><td>a:b</td>"));
+  EXPECT_THAT(page.Html(), Not(HasSubstr("anywhere")));
 }
 
 TEST(XmlTest, TheCheckOfTheseTestsFindsMistakes) {

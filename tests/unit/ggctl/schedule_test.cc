@@ -64,15 +64,42 @@ TEST(ScheduleExplain, PicturesAreStable) {
   ExpectGolden(GG_TESTDATA "/schedule-random.dot", Golden(As(kRandom, "dot")));
 }
 
-// Nothing is fetched, there are colours for dark pages, and a panel per step of the first round.
+// Nothing is fetched, there are colours for dark pages, and a panel per step.
 TEST(ScheduleExplain, ASvgStandsAlone) {
   const std::string svg =
       Golden({"--schedule", "exponential", "--workers", "9", "--steps", "20", "-o", "svg"});
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
-  EXPECT_THAT(svg, HasSubstr(">step 3<"));
-  EXPECT_THAT(svg, Not(HasSubstr(">step 4<")));
+  EXPECT_THAT(svg, HasSubstr(">step 19<"));
+  EXPECT_THAT(svg, Not(HasSubstr(">step 20<")));
+  EXPECT_THAT(svg, Not(HasSubstr("left out")));
   EXPECT_THAT(svg, Not(HasSubstr("href")));
   EXPECT_EQ(svg.find("http"), svg.find("http://www.w3.org/2000/svg"));
+}
+
+TEST(ScheduleExplain, ASvgSaysWhatItLeavesOut) {
+  const std::string svg =
+      Golden({"--schedule", "ring", "--workers", "4", "--steps", "100", "-o", "svg"});
+  EXPECT_THAT(svg, HasSubstr(">step 31<"));
+  EXPECT_THAT(svg, Not(HasSubstr(">step 32<")));
+  EXPECT_THAT(svg, HasSubstr(">left out: steps 32 to 99<"));
+}
+
+// Three digits fit into a dot, and dots do not touch.
+TEST(ScheduleExplain, ASvgOfManyWorkersIsLarger) {
+  const std::string svg =
+      Golden({"--schedule", "ring", "--workers", "256", "--steps", "1", "-o", "svg"});
+  EXPECT_THAT(svg, HasSubstr(">255</text>"));
+  EXPECT_THAT(svg, HasSubstr("r=\"8.0\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"1686\""));
+}
+
+TEST(ScheduleExplain, OneOfAThingIsNotMany) {
+  const std::string one = Golden({"--schedule", "ring", "--workers", "1"});
+  EXPECT_THAT(one, HasSubstr("ring, 1 worker, seed 1"));
+  EXPECT_THAT(Golden({"--schedule", "ring", "--workers", "1", "-o", "svg"}),
+              HasSubstr("ring, 1 worker<"));
+  EXPECT_THAT(Golden({"--schedule", "ring", "--workers", "2"}),
+              HasSubstr("Round:        1 step\n"));
 }
 
 TEST(ScheduleExplain, DefaultsToOneRoundAndKnowsEverySchedule) {
@@ -91,7 +118,7 @@ TEST(ScheduleExplain, DefaultsToOneRoundAndKnowsEverySchedule) {
 TEST(ScheduleExplain, WhatNeverMeetsIsSaid) {
   const std::string text = Golden({"--schedule", "ring", "--workers", "5", "--no-rotate"});
   EXPECT_THAT(text, HasSubstr("Influenced:   everybody by everybody after 4 steps\n"));
-  EXPECT_THAT(text, HasSubstr("not within 20000 steps"));
+  EXPECT_THAT(text, HasSubstr("Met directly: not every two within 20000 steps\n"));
 }
 
 TEST(ScheduleExplain, ATableCanBecomeAGraphFile) {
@@ -123,6 +150,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"--schedule", "ring", "--workers", "0"}, "--workers"},
         Mistake{{"--schedule", "ring", "--workers", "257"}, "--workers"},
         Mistake{{"--schedule", "ring", "--workers", "4", "--steps", "0"}, "--steps"},
+        Mistake{{"--schedule", "ring", "--workers", "4", "--seed", "-1"}, "--seed"},
+        Mistake{{"--schedule", "ring", "--workers", "4", "--seed=-1"},
+                "from 0 to 18446744073709551615, got -1"},
+        Mistake{{"--schedule", "ring", "--workers", "4", "--seed=99999999999999999999"}, "--seed"},
         Mistake{{"--schedule", "hypercube", "--workers", "6"}, "use 4 or 8 workers"},
         Mistake{{"--schedule", "hierarchical", "--workers", "6"}, "needs --groups"},
         Mistake{{"--schedule", "hierarchical", "--workers", "6", "--groups", "4"},

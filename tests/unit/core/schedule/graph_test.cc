@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/strip.h"
 #include "core/schedule/influence.h"
 #include "core/schedule/schedule.h"
 #include "gtest/gtest.h"
@@ -10,10 +11,13 @@
 namespace gg {
 namespace {
 
+// Without the field of the job, which stands at the end of each.
 std::string Error(absl::string_view text) {
   const auto graph = ParseScheduleGraph(text, "g.txt");
   EXPECT_EQ(graph.status().code(), absl::StatusCode::kInvalidArgument) << text;
-  return std::string(graph.status().message());
+  absl::string_view message = graph.status().message();
+  EXPECT_TRUE(absl::ConsumeSuffix(&message, " (spec.exchange.graph_file)")) << message;
+  return std::string(message);
 }
 
 TEST(ScheduleGraph, StagesAreLinesOfEdgesAndSwaps) {
@@ -54,13 +58,20 @@ TEST(ScheduleGraph, ARoundEndsWithAPassAndEverybodyHasReachedEverybody) {
 }
 
 TEST(ScheduleGraph, MistakesAreNamedByLine) {
-  EXPECT_EQ(Error(""), "g.txt: has no line \"workers N\"");
+  EXPECT_EQ(Error(""),
+            "g.txt: has no line \"workers N\"; begin it with one, for example \"workers 4\"");
   EXPECT_EQ(Error("0>1\n"), "g.txt:1: expected \"workers N\" before the first stage");
-  EXPECT_EQ(Error("workers 0\n"), "g.txt:1: the number of workers must be 1 .. 4096");
-  EXPECT_EQ(Error("workers 99999\n"), "g.txt:1: the number of workers must be 1 .. 4096");
-  EXPECT_EQ(Error("#\nworkers 3\n0>3\n"), "g.txt:3: worker 3 is not in 0 .. 2");
-  EXPECT_EQ(Error("workers 3\n0>-1\n"), "g.txt:2: worker -1 is not in 0 .. 2");
-  EXPECT_EQ(Error("workers 3\n1>1\n"), "g.txt:2: worker 1 is its own partner");
+  EXPECT_EQ(Error("workers 0\n"), "g.txt:1: the number of workers must be 1 .. 4096, got \"0\"");
+  EXPECT_EQ(Error("workers 99999\n"),
+            "g.txt:1: the number of workers must be 1 .. 4096, got \"99999\"");
+  EXPECT_EQ(Error("#\nworkers 3\n0>3\n"),
+            "g.txt:3: worker 3 is not in 0 .. 2; number the workers from 0, or set N of \"workers "
+            "N\" to their number");
+  EXPECT_EQ(Error("workers 3\n0>-1\n"),
+            "g.txt:2: worker -1 is not in 0 .. 2; number the workers from 0, or set N of \"workers "
+            "N\" to their number");
+  EXPECT_EQ(Error("workers 3\n1>1\n"),
+            "g.txt:2: worker 1 is its own partner; leave it out to let it rest");
   EXPECT_EQ(Error("workers 3\n0>1 0>2\n"),
             "g.txt:2: worker 0 sends to 1 and to 2 in one stage; write two lines");
   EXPECT_EQ(Error("workers 3\n0>2 1>2\n"),
@@ -72,13 +83,23 @@ TEST(ScheduleGraph, MistakesAreNamedByLine) {
   }
 }
 
+TEST(ScheduleGraph, AByteOrderMarkIsSkipped) {
+  const auto graph = ParseScheduleGraph("\xEF\xBB\xBFworkers 2\n0-1\n", "g.txt");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->size, 2);
+  EXPECT_EQ(Error("\xEF\xBB\xBFworkers 2\n0>9\n").substr(0, 8), "g.txt:2:");
+}
+
 TEST(ScheduleGraph, WhoIsNeverReachedIsNamed) {
   EXPECT_EQ(Error("workers 3\n0>1\n1>2\n"),
-            "g.txt: worker 1 never reaches worker 0, neither directly nor through others");
+            "g.txt: worker 1 never reaches worker 0, neither directly nor through others; add "
+            "stages until it does");
   EXPECT_EQ(Error("workers 4\n0-1 2-3\n"),
-            "g.txt: worker 0 never reaches worker 2, neither directly nor through others");
+            "g.txt: worker 0 never reaches worker 2, neither directly nor through others; add "
+            "stages until it does");
   EXPECT_EQ(Error("workers 2\n"),
-            "g.txt: worker 0 never reaches worker 1, neither directly nor through others");
+            "g.txt: worker 0 never reaches worker 1, neither directly nor through others; add "
+            "stages until it does");
 }
 
 TEST(ScheduleGraph, OneWorkerNeedsNoStage) {
@@ -89,10 +110,12 @@ TEST(ScheduleGraph, OneWorkerNeedsNoStage) {
 
 TEST(ScheduleGraph, IsForOneSizeAndIsNeeded) {
   const auto graph = ParseScheduleGraph("workers 2\n0-1\n", "g.txt");
-  EXPECT_EQ(MakeSchedule("graph", {.size = 3, .graph = std::make_shared<ScheduleGraph>(*graph)})
-                .status()
-                .message(),
-            "the graph file is for 2 workers, but there are 3");
+  EXPECT_EQ(
+      MakeSchedule("graph", {.size = 3, .graph = std::make_shared<ScheduleGraph>(*graph)})
+          .status()
+          .message(),
+      "g.txt: is for 2 workers, but there are 3; set spec.workers.min and max to 2, or write a "
+      "graph with \"workers 3\" (spec.exchange.graph_file)");
   EXPECT_EQ(MakeSchedule("graph", {.size = 3}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 

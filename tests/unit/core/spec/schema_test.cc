@@ -166,6 +166,17 @@ TEST(ApplyOverride, NamesTheNearestPath) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("did you mean \"spec.train.epochs\"?"));
 }
 
+TEST(ApplyOverride, NamesAPathOnlyForASlipInItsLastName) {
+  const auto message = [](absl::string_view path) {
+    JobSpec spec;
+    return std::string(ApplyOverride(absl::StrCat(path, "=1"), &spec, nullptr).message());
+  };
+  for (const char* path : {"exchange.foo", "spec.exchange.foo", "foo", "model.foo", "train.x"})
+    EXPECT_THAT(message(path), ::testing::Not(HasSubstr("did you mean"))) << path;
+  for (const char* path : {"exchange.rotat", "exchnage.rotate", "spec.exchange.Rotate"})
+    EXPECT_THAT(message(path), HasSubstr("did you mean \"spec.exchange.rotate\"?")) << path;
+}
+
 TEST(ApplyOverride, RefusesASectionAndTextWithoutEquals) {
   JobSpec spec;
   EXPECT_THAT(std::string(ApplyOverride("train=3", &spec, nullptr).message()),

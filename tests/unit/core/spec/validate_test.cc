@@ -246,6 +246,60 @@ TEST(Warnings, TellOfGradientsWithoutAnAverage) {
   EXPECT_THAT(Warnings(spec), IsEmpty());
 }
 
+TEST(Validate, RefusesAPayloadThatNoWorkerTakes) {
+  const auto refused = [](absl::string_view algorithm, absl::string_view payload) {
+    JobSpec spec = GoodSpec();
+    spec.exchange.algorithm = std::string(algorithm);
+    spec.exchange.payload = std::string(payload);
+    const auto errors = Validate(spec);
+    if (errors.empty()) return false;
+    EXPECT_THAT(errors, SizeIs(1)) << ToStatus(errors);
+    EXPECT_EQ(errors[0].path, "spec.exchange.payload");
+    EXPECT_THAT(errors[0].message, HasSubstr(std::string(algorithm)));
+    EXPECT_THAT(errors[0].message, HasSubstr(std::string(payload)));
+    EXPECT_THAT(errors[0].suggestion, HasSubstr("use payload weights"));
+    return true;
+  };
+  for (const absl::string_view algorithm : FindField("spec.exchange.algorithm")->choices) {
+    SCOPED_TRACE(std::string(algorithm));
+    const bool of_weights = algorithm == "d-psgd" || algorithm == "sgp" || algorithm == "gosgd" ||
+                            algorithm == "ad-psgd" || algorithm == "easgd";
+    EXPECT_FALSE(refused(algorithm, "weights"));
+    EXPECT_EQ(refused(algorithm, "weights-momentum"), of_weights);
+    EXPECT_EQ(refused(algorithm, "gradients"), of_weights || algorithm == "local-sgd");
+  }
+}
+
+TEST(Warnings, TellOfAnAverageThatNeverComes) {
+  JobSpec spec = GoodSpec();
+  spec.exchange.average_every = 50;
+  for (const char* algorithm : {"allreduce", "allreduce-layerwise", "reduce-scatter",
+                                "periodic-average", "local-sgd", "cocod"}) {
+    spec.exchange.algorithm = algorithm;
+    ASSERT_THAT(Warnings(spec), SizeIs(1)) << algorithm;
+    EXPECT_EQ(Warnings(spec)[0].path, "spec.exchange.average_every");
+    EXPECT_THAT(Warnings(spec)[0].message, HasSubstr(algorithm));
+    EXPECT_THAT(Validate(spec), IsEmpty());
+  }
+  for (const char* algorithm :
+       {"gossip-grad", "d-psgd", "sgp", "gosgd", "ad-psgd", "easgd", "none"}) {
+    spec.exchange.algorithm = algorithm;
+    EXPECT_THAT(Warnings(spec), IsEmpty()) << algorithm;
+  }
+}
+
+TEST(Warnings, TellOfPushesThatMayBeVeryLate) {
+  JobSpec spec = GoodSpec();
+  spec.exchange.staleness_bound = 11;
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+  spec.exchange.algorithm = "sgp";
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(Warnings(spec)[0].path, "spec.exchange.staleness_bound");
+  EXPECT_THAT(Validate(spec), IsEmpty());
+  spec.exchange.staleness_bound = 10;
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+}
+
 TEST(Warnings, TellOfABatchLargerThanAShare) {
   JobSpec spec = GoodSpec();
   spec.data.train_samples = 100;
