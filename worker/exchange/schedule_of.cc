@@ -17,9 +17,9 @@ absl::StatusOr<std::unique_ptr<PartnerSchedule>> ScheduleOf(const ExchangeSpec& 
     if (spec.graph_file.empty()) {
       return absl::InvalidArgumentError("schedule graph needs spec.exchange.graph_file");
     }
-    GG_ASSIGN_OR_RETURN(const std::string text,
-                        ReadSmallFile(spec.graph_file, kLongestScheduleGraph));
-    GG_ASSIGN_OR_RETURN(ScheduleGraph graph, ParseScheduleGraph(text, spec.graph_file));
+    const absl::StatusOr<std::string> text = ReadSmallFile(spec.graph_file, kLongestScheduleGraph);
+    if (!text.ok()) return Annotate(text.status(), "spec.exchange.graph_file");
+    GG_ASSIGN_OR_RETURN(ScheduleGraph graph, ParseScheduleGraph(*text, spec.graph_file));
     options.graph = std::make_shared<const ScheduleGraph>(std::move(graph));
   } else if (spec.schedule == "hierarchical" && view != nullptr) {
     GG_ASSIGN_OR_RETURN(options.places, PlacesOf(*view, spec.topology));
