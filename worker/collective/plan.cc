@@ -219,8 +219,8 @@ std::vector<bool> RanksBehind(CollectiveOp op, CollectiveAlgorithm algorithm, in
 }
 
 CollectiveAlgorithm ChooseCollective(CollectiveOp op, int size, size_t bytes) {
-  constexpr size_t kWholeVectors = 16 << 10;
-  constexpr size_t kFewMessages = 512 << 10;
+  constexpr size_t kWholeVectors = 64 << 10;
+  constexpr size_t kFewMessages = 1 << 20;
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
   if (op != CollectiveOp::kAllReduce) {
     return power_of_two && bytes <= kFewMessages ? CollectiveAlgorithm::kHalvingDoubling
