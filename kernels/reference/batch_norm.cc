@@ -151,12 +151,9 @@ class CpuBatchNorm : public BatchNorm {
   absl::Status Forward(Stream&, ConstFlat x, ConstFlat gamma, ConstFlat beta, Flat running_mean,
                        Flat running_variance, Flat y) override {
     has_ = Has::kNothing;
-    GG_RETURN_IF_ERROR(CheckImages("Forward: x", x));
-    GG_RETURN_IF_ERROR(CheckImages("Forward: y", y));
-    GG_RETURN_IF_ERROR(CheckChannels("Forward: gamma", gamma));
-    GG_RETURN_IF_ERROR(CheckChannels("Forward: beta", beta));
-    GG_RETURN_IF_ERROR(CheckChannels("Forward: running_mean", running_mean));
-    GG_RETURN_IF_ERROR(CheckChannels("Forward: running_variance", running_variance));
+    GG_RETURN_IF_ERROR(Annotate(CheckPass(x, gamma, beta, "running_mean", running_mean,
+                                          "running_variance", running_variance, y),
+                                "BatchNorm.Forward"));
     if (count_ < 2) {
       return absl::InvalidArgumentError(
           "BatchNorm.Forward: one value per channel has no variance: a training batch needs at "
@@ -186,12 +183,8 @@ class CpuBatchNorm : public BatchNorm {
   absl::Status Infer(Stream&, ConstFlat x, ConstFlat gamma, ConstFlat beta, ConstFlat mean,
                      ConstFlat variance, Flat y) override {
     has_ = Has::kNothing;
-    GG_RETURN_IF_ERROR(CheckImages("Infer: x", x));
-    GG_RETURN_IF_ERROR(CheckImages("Infer: y", y));
-    GG_RETURN_IF_ERROR(CheckChannels("Infer: gamma", gamma));
-    GG_RETURN_IF_ERROR(CheckChannels("Infer: beta", beta));
-    GG_RETURN_IF_ERROR(CheckChannels("Infer: mean", mean));
-    GG_RETURN_IF_ERROR(CheckChannels("Infer: variance", variance));
+    GG_RETURN_IF_ERROR(Annotate(CheckPass(x, gamma, beta, "mean", mean, "variance", variance, y),
+                                "BatchNorm.Infer"));
     Run([&](size_t begin, size_t end) {
       for (size_t c = begin; c < end; ++c) SetChannel(c, mean[c], variance[c], gamma[c]);
       NormaliseChannels(x.data(), beta.data(), y.data(), begin, end);
@@ -255,6 +248,18 @@ class CpuBatchNorm : public BatchNorm {
   }
   absl::Status CheckChannels(absl::string_view what, ConstFlat x) const {
     return Annotate(CheckSize(what, x.size(), channels_), "BatchNorm");
+  }
+
+  // Without a string that is put together: this runs in every step.
+  absl::Status CheckPass(ConstFlat x, ConstFlat gamma, ConstFlat beta, absl::string_view mean_name,
+                         ConstFlat mean, absl::string_view variance_name, ConstFlat variance,
+                         ConstFlat y) const {
+    GG_RETURN_IF_ERROR(CheckSize("x", x.size(), count_ * channels_));
+    GG_RETURN_IF_ERROR(CheckSize("y", y.size(), count_ * channels_));
+    GG_RETURN_IF_ERROR(CheckSize("gamma", gamma.size(), channels_));
+    GG_RETURN_IF_ERROR(CheckSize("beta", beta.size(), channels_));
+    GG_RETURN_IF_ERROR(CheckSize(mean_name, mean.size(), channels_));
+    return CheckSize(variance_name, variance.size(), channels_);
   }
 
   void Run(absl::FunctionRef<void(size_t, size_t)> fn) { for_channels_(channels_, count_, fn); }

@@ -29,22 +29,6 @@ SimScenario Scenario(absl::string_view payload, absl::string_view overlap,
   return scenario;
 }
 
-// The mean of each parameter when nobody exchanges anything and the gradients do not depend on the
-// weights.
-double MeanAlone(const SimScenario& scenario, size_t offset) {
-  double sum = 0;
-  for (Rank r = 0; r < scenario.size; ++r) {
-    double w = scenario.model.Initial(offset), v = 0;
-    for (uint64_t step = 0; step < scenario.steps; ++step) {
-      v = scenario.model.momentum * v +
-          scenario.model.Rate(step) * scenario.model.Noise(r, step, offset);
-      w -= v;
-    }
-    sum += w / scenario.size;
-  }
-  return sum;
-}
-
 std::vector<std::pair<std::string, int>> SchedulesAndSizes() {
   std::vector<std::pair<std::string, int>> cases;
   for (const int size : {2, 3, 5, 8, 16, 33, 64}) {
@@ -71,7 +55,8 @@ TEST_P(MeanPreserved, ByEveryParameter) {
     for (Rank r = 0; r < scenario.size; ++r) {
       mean += double{cluster.worker(r).arena().weights()[offset]} / scenario.size;
     }
-    EXPECT_NEAR(mean, MeanAlone(scenario, offset), 2e-6) << "parameter " << offset;
+    EXPECT_NEAR(mean, scenario.model.MeanAfter(scenario.steps, scenario.size, offset), 2e-6)
+        << "parameter " << offset;
   }
   for (Rank r = 0; r < scenario.size; ++r) EXPECT_EQ(cluster.stats(r).exchanges_skipped, 0u);
 }

@@ -30,28 +30,13 @@ SimScenario ScenarioOf(const Method& method, int size) {
   return scenario;
 }
 
-// Each parameter's mean over the workers when nobody exchanges anything and no gradient depends on
-// the weights.
-double MeanAlone(const SimScenario& scenario, size_t offset) {
-  double sum = 0;
-  for (Rank r = 0; r < scenario.size; ++r) {
-    double w = static_cast<float>(scenario.model.Initial(offset)), v = 0;
-    for (uint64_t step = 0; step < scenario.steps; ++step) {
-      v = scenario.model.momentum * v +
-          scenario.model.Rate(step) * scenario.model.Noise(r, step, offset);
-      w -= v;
-    }
-    sum += w / scenario.size;
-  }
-  return sum;
-}
-
 // After Run with the closing average.
 void ExpectTheMeanAlone(SimCluster& cluster, const SimScenario& scenario) {
   for (Rank r = 0; r < scenario.size; ++r) {
     ASSERT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
     for (const size_t i : cluster.worker(r).ParameterOffsets()) {
-      ASSERT_NEAR(cluster.worker(r).arena().weights()[i], MeanAlone(scenario, i), 4e-6)
+      ASSERT_NEAR(cluster.worker(r).arena().weights()[i],
+                  scenario.model.MeanAfter(scenario.steps, scenario.size, i), 4e-6)
           << "rank " << r << " parameter " << i;
     }
   }

@@ -71,6 +71,17 @@ double SimModel::Initial(size_t i) const {
   return 4.0 * rng.Uniform() - 2.0;
 }
 
+double SimModel::MeanAfter(uint64_t steps, int size, size_t i) const {
+  double w = static_cast<float>(Initial(i)), v = 0;
+  for (uint64_t step = 0; step < steps; ++step) {
+    double g = 0;
+    for (Rank r = 0; r < size; ++r) g += Noise(r, step, i) * Weight(r, size) / size;
+    v = momentum * v + Rate(step) * g;
+    w -= nesterov ? momentum * v + Rate(step) * g : v;
+  }
+  return w;
+}
+
 SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank rank, Clock& clock,
                      PeerGroup* group)
     : model_(model), rank_(rank), device_(MakeReferenceDevice()) {

@@ -58,6 +58,9 @@ struct SimModel {
   double Target(Rank rank, size_t i) const;
   double Noise(Rank rank, uint64_t step, size_t i) const;
   double Initial(size_t i) const;  // the same on all ranks
+  // What element i of the mean of `size` replicas is after `steps`, whatever keeps that mean: for
+  // curvature 0, so that no gradient depends on the weights.
+  double MeanAfter(uint64_t steps, int size, size_t i) const;
 };
 
 class SimWorker {
