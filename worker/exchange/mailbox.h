@@ -81,7 +81,8 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     const void* handle = nullptr;
   };
   // What has come since the last call, and expects more. Those of one peer are in order, except
-  // that a note alone may overtake bodies.
+  // that a note alone may overtake bodies: a body waits for the one before it, until that has come
+  // or is given up.
   std::vector<Arrival> Take();
   // The body is not read any more. Every arrival of Take must be released.
   void Release(const Arrival& arrival);

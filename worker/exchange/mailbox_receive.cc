@@ -23,8 +23,11 @@ std::vector<Mailbox::Arrival> Mailbox::Take() {
   PostBodies();
   std::vector<Arrival> arrivals;
   MutexLock lock(&monitor_.mu);
+  // Bodies of a peer end in any order: another thread may still be handing an earlier one over.
+  std::vector<bool> open(peers_.size(), false);
   for (const std::shared_ptr<Inbound>& in : inbound_) {
-    if (!in->done || in->taken) continue;
+    if (in->posted && !in->done) open[in->from] = true;
+    if (!in->done || in->taken || (in->posted && open[in->from])) continue;
     in->taken = true;
     Arrival& arrival = arrivals.emplace_back();
     arrival.from = in->from;
