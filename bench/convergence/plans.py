@@ -6,8 +6,14 @@ The methods are those that the binary knows; a method with named variants has th
 import json
 import subprocess
 
+# The linear rule suits methods in which an update is soon a mean over all workers. Where workers go on alone for long,
+# each takes its own noisy steps at p times the base rate: those that diverge with that are measured with the root rule too.
+ROOT_RATE = {"learning_rate.scaling": "sqrt"}
+
 # method -> {name: settings}; the first is the method as its defaults have it.
 VARIANTS = {
+    "cocod": {"cocod": {}, "cocod, root rate": ROOT_RATE},
+    "gosgd": {"gosgd": {}, "gosgd, root rate": ROOT_RATE},
     "sgp": {"sgp": {}, "sgp overlapped": {"exchange.overlap": "step"}},
     "easgd": {"easgd": {}, "easgd synchronous": {"exchange.asynchronous": "false"},
               "eamsgd": {"optimizer.nesterov": "true"}},

@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/support/sim_cluster.h"
+#include "worker/exchange/inflight.h"
 
 namespace gg {
 namespace {
@@ -38,11 +39,13 @@ class Frozen : public testing::TestWithParam<std::tuple<int, const char*>> {
     scenario.average = false;
     scenario.spec.payload = "weights-momentum";
     const std::string what = std::get<1>(GetParam());
+    // Large enough to be paced (worker/exchange/inflight.h).
+    if (what == "paced") scenario.model.blocks = {8'300};
     if (what == "d-psgd") {
       scenario.spec.algorithm = what;
       scenario.spec.payload = "weights";
     } else {
-      scenario.spec.overlap = what;
+      scenario.spec.overlap = what == "paced" ? "layerwise" : what;
     }
     scenario.spec.bucket_bytes = 1 << 20;  // one unit
     scenario.spec.deadline_seconds = absl::ToDoubleSeconds(deadline);
@@ -63,6 +66,7 @@ class Frozen : public testing::TestWithParam<std::tuple<int, const char*>> {
     cluster.network().on_recv_end = [&](Rank to, Rank from, const Tag& tag,
                                         const absl::Status& status) {
       if (tag.step > (uint64_t{1} << 40)) return;  // no exchange
+      if (tag.block == Inflight::kAdmission) return;
       for (Stretch& s : stretches) {
         if (clock->elapsed() < s.from || clock->elapsed() >= s.to) continue;
         s.all += 1;
@@ -128,6 +132,7 @@ TEST_P(Frozen, AgainAndAgainTheOthersMeetEachOtherAndAfterwardsAllDo) {
 INSTANTIATE_TEST_SUITE_P(Clusters, Frozen,
                          testing::Combine(testing::Values(3, 4, 5),
                                           testing::Values("none", "layerwise", "step", "d-psgd")));
+INSTANTIATE_TEST_SUITE_P(LargeMessages, Frozen, testing::Values(std::make_tuple(4, "paced")));
 
 }  // namespace
 }  // namespace gg

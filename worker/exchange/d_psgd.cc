@@ -46,6 +46,7 @@ class DPsgd final : public ExchangeStrategy {
   absl::Status BeginStep(uint64_t step) override {
     GG_RETURN_IF_ERROR(link_->BeginStep(step));
     step_ = step;
+    for (const Partners& partners : directions_) link_->Meet(partners);
     for (int u = 0; u < messages(); ++u) link_->Expect(u, directions_[u / units()]);
     for (int u = 0; u < messages(); ++u) {
       const ConstFlat snapshot = Weights(u);
@@ -71,6 +72,7 @@ class DPsgd final : public ExchangeStrategy {
 
   absl::StatusOr<ExchangeStats> Settle() override {
     GG_RETURN_IF_ERROR(link_->aborted());
+    link_->Settle();
     return link_->TakeStats();
   }
 

@@ -53,6 +53,7 @@ absl::Status GossipGrad::BeginStep(uint64_t step) {
   const uint64_t round = link_->round();
   partners_ = schedule_->At(context_.rank, round);
   ShowRound(*context_.metrics, *schedule_, context_.spec.rotate, round);
+  link_->Meet(partners_);
   ready_.assign(ready_.size(), 0);
   const bool share_now = is(Overlap::kStep) && !gradients();
   for (int u = 0; u < unit_count(); ++u) {
@@ -112,6 +113,7 @@ absl::StatusOr<ExchangeStats> GossipGrad::Settle() {
   GG_RETURN_IF_ERROR(link_->aborted());
   link_->watch().ResetBudget();
   GG_RETURN_IF_ERROR(CloseModel());
+  link_->Settle();
   return link_->TakeStats();
 }
 

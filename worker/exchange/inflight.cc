@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/inflight.h"
 
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +20,9 @@ constexpr absl::Duration kCancelGrace = absl::Milliseconds(100);
 Tag TagOf(int unit, uint64_t step) {
   return {Channel::kExchange, step, static_cast<uint32_t>(unit)};
 }
+Tag AdmissionTag(uint64_t round) {
+  return {Channel::kExchange, round, Inflight::kAdmission};
+}
 
 }  // namespace
 
@@ -23,7 +30,12 @@ absl::StatusOr<std::shared_ptr<Inflight>> Inflight::Create(Device& device, PeerG
                                                            Clock& clock,
                                                            const std::vector<size_t>& floats,
                                                            WireFormat format) {
-  std::shared_ptr<Inflight> inflight(new Inflight(device, FloatLink::Create(group, format), clock));
+  std::shared_ptr<Inflight> inflight(
+      new Inflight(device, FloatLink::Create(group, format), clock, group.view().members.size()));
+  const size_t size = group.view().members.size();
+  size_t bytes = 0;
+  for (const size_t count : floats) bytes += inflight->link_->WireBytes(count);
+  if (bytes >= kPacedFrom) inflight->apart_ = std::bit_width(size - 1) + 1;
   for (const size_t count : floats) {
     Unit unit;
     unit.floats = count;
@@ -41,6 +53,81 @@ absl::StatusOr<std::unique_ptr<Buffer>> Inflight::Allocate(size_t floats) {
   auto allocated = device_.Allocate(floats * sizeof(float));
   if (!allocated.ok()) return Annotate(allocated.status(), "buffers of the exchange");
   return allocated;
+}
+
+void Inflight::Meet(uint64_t round, Rank from, Rank to) {
+  if (apart_ == 0) return;
+  if (to >= 0) {
+    link_->group().Recv(to, AdmissionTag(round), Bytes(),
+                        [self = shared_from_this(), to, round](const absl::Status& status) {
+                          // Where the word is lost or damaged the message must not be too. A round that
+                          // is over, or the end of the group, is for the training thread.
+                          if (!absl::IsCancelled(status)) self->OnAdmitted(to, round);
+                        });
+  }
+  if (from < 0) return;
+  {
+    MutexLock lock(&monitor_.mu);
+    admissions_.push_back({round, from});
+  }
+  Admit();
+}
+
+void Inflight::Admit() {
+  std::vector<Admission> due;
+  {
+    MutexLock lock(&monitor_.mu);
+    uint64_t oldest = ~uint64_t{0};  // round that something is still to come of
+    for (const Unit& unit : units_) {
+      if (unit.recv.state == RecvState::kPosted) oldest = std::min(oldest, unit.recv.step);
+    }
+    const auto is_due = [&](const Admission& a) { return a.round <= oldest; };
+    std::copy_if(admissions_.begin(), admissions_.end(), std::back_inserter(due), is_due);
+    std::erase_if(admissions_, is_due);
+  }
+  for (const Admission& admission : due) {
+    // Lost with its connection, of which the sender hears too.
+    link_->group().Send(admission.from, AdmissionTag(admission.round), ConstBytes(),
+                        [](const absl::Status&) {});
+  }
+}
+
+void Inflight::OnAdmitted(Rank to, uint64_t round) {
+  std::vector<Held> free;
+  {
+    MutexLock lock(&monitor_.mu);
+    open_until_[to] = std::max(open_until_[to], round + 1);
+    free = TakeHeldLocked([&](const Held& h) { return h.to == to && h.round <= round; });
+    if (held_.empty()) monitor_.changed.NotifyAll();
+  }
+  SendNow(std::move(free));
+}
+
+void Inflight::ReleaseHeld(uint64_t round) {
+  std::vector<Held> free;
+  {
+    MutexLock lock(&monitor_.mu);
+    free = TakeHeldLocked([&](const Held& held) { return held.round < round; });
+  }
+  SendNow(std::move(free));
+}
+
+void Inflight::Flush(absl::Time deadline) {
+  {
+    MutexLock lock(&monitor_.mu);
+    const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) {
+      return held_.empty() || !aborted_.ok();
+    };
+    clock_.Await(monitor_, over, deadline);
+  }
+  ReleaseHeld(~uint64_t{0});
+}
+
+std::vector<Inflight::Held> Inflight::TakeHeldLocked(absl::FunctionRef<bool(const Held&)> which) {
+  const auto kept = std::stable_partition(held_.begin(), held_.end(), std::not_fn(which));
+  std::vector<Held> taken(kept, held_.end());
+  held_.erase(kept, held_.end());
+  return taken;
 }
 
 bool Inflight::PostRecv(int unit, uint64_t step, Rank from) {
@@ -77,6 +164,7 @@ void Inflight::GiveUp(int unit) {
     slot.state = RecvState::kAbandoned;
   }
   link_->CancelRecv(slot.from, TagOf(unit, slot.step));
+  Admit();
   // Its Done comes at once, and only then can the buffer expect the next message.
   MutexLock lock(&monitor_.mu);
   const auto free = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu) {
@@ -86,12 +174,15 @@ void Inflight::GiveUp(int unit) {
 }
 
 void Inflight::OnReceived(int unit, absl::Status status) {
-  MutexLock lock(&monitor_.mu);
-  RecvSlot& slot = units_[unit].recv;
-  // Whatever came for a receive that was given up is not looked at.
-  slot.state = slot.state == RecvState::kAbandoned ? RecvState::kIdle : RecvState::kDone;
-  slot.result = std::move(status);
-  monitor_.changed.NotifyAll();
+  {
+    MutexLock lock(&monitor_.mu);
+    RecvSlot& slot = units_[unit].recv;
+    // Whatever came for a receive that was given up is not looked at.
+    slot.state = slot.state == RecvState::kAbandoned ? RecvState::kIdle : RecvState::kDone;
+    slot.result = std::move(status);
+    monitor_.changed.NotifyAll();
+  }
+  Admit();
 }
 
 absl::Status Inflight::Await(int unit, uint64_t step, absl::Time deadline) {
@@ -173,15 +264,26 @@ absl::StatusOr<Flat> Inflight::Outgoing(int unit, uint64_t step, Rank to, absl::
 }
 
 void Inflight::Send(int unit, uint64_t step, Rank to) {
-  const size_t slot = units_[unit].latest;
+  const Held message{unit, units_[unit].latest, Sent(unit, step), step, to};
+  // Now, because the sender goes on with what the partner will decode.
+  link_->Round(TagOf(unit, step), message.values, FloatLink::Draw::kOwn);
   {
     MutexLock lock(&monitor_.mu);
-    units_[unit].send[slot].holder = to;
+    units_[unit].send[message.slot].holder = to;
+    if (apart_ > 0 && open_until_[to] <= step) {
+      held_.push_back(message);
+      return;
+    }
   }
-  link_->SendRounded(to, TagOf(unit, step), Sent(unit, step), FloatLink::Draw::kOwn,
-                     [self = shared_from_this(), unit, slot](absl::Status status) {
-                       self->OnSent(unit, slot, std::move(status));
-                     });
+  SendNow({message});
+}
+
+void Inflight::SendNow(std::vector<Held> messages) {
+  for (const Held& message : messages) {
+    link_->Send(message.to, TagOf(message.unit, message.round), message.values,
+                [self = shared_from_this(), unit = message.unit, slot = message.slot](
+                    absl::Status status) { self->OnSent(unit, slot, std::move(status)); });
+  }
 }
 
 void Inflight::OnSent(int unit, size_t slot, absl::Status status) {

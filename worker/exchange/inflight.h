@@ -10,6 +10,12 @@
 // Messages travel in `format` (worker/wire). What was sent is afterwards what the partner decodes, so
 // that a difference to it is the same on both sides; in fp32 nothing changes.
 //
+// Large messages are paced: a worker that is a round ahead would otherwise share its partner's link with the message of
+// the round before, which somebody else still sends there and which the partner waits for; from four workers on such steps
+// took twice as long (docs/benchmarks/shaped.md). So a message is held here until its receiver has told, by an empty message
+// with the tag {kExchange, round, kAdmission}, that nothing of earlier rounds is under way to it, or until the sender is so
+// many rounds further that the receiver must have left the round out. Nobody waits for that: held messages leave from the transport's threads.
+//
 // Buffers are lent to the transport; they and this object live until the last Done has run, hence
 // shared ownership.
 //
@@ -23,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -41,6 +48,22 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
                                                           Clock& clock,
                                                           const std::vector<size_t>& floats,
                                                           WireFormat format = {});
+
+  // The messages of a round are paced where they have so many bytes together: below, a link is shared for too short a time
+  // to be worth a message.
+  static constexpr size_t kPacedFrom = 32 << 10;
+  // The block of an admission's tag: beyond every unit.
+  static constexpr uint32_t kAdmission = uint32_t{1} << 31;
+  // `round` begins, in which messages come `from` (if it is not -1) and go `to`. For several partners, once each. Rounds
+  // only grow.
+  void Meet(uint64_t round, Rank from, Rank to);
+  // Rounds that workers may be apart while nothing is left out: after ceil(log2 p) each has waited for what all the others
+  // had sent. 0 where messages are not paced. What is older is over.
+  uint64_t apart() const { return apart_; }
+  // Nothing of rounds below `round` is held any more.
+  void ReleaseHeld(uint64_t round);
+  // Waits until nothing is held, and holds nothing after `deadline`.
+  void Flush(absl::Time deadline);
 
   // Expects the message of (unit, step), in place of one of another step that was never awaited.
   // False while a receive that was given up still holds the buffer.
@@ -95,6 +118,17 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
     uint64_t step = 0;
     Rank holder = -1;  // whom a Send under way goes to; -1: the buffer is free
   };
+  struct Held {
+    int unit;
+    size_t slot;
+    Flat values;
+    uint64_t round;
+    Rank to;
+  };
+  struct Admission {
+    uint64_t round;
+    Rank from;
+  };
   struct Unit {
     size_t floats = 0;
     RecvSlot recv;
@@ -102,13 +136,20 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
     size_t latest = 0;  // in `send`: what Outgoing gave last
   };
 
-  Inflight(Device& device, std::shared_ptr<FloatLink> link, Clock& clock)
-      : device_(device), link_(std::move(link)), clock_(clock) {}
+  Inflight(Device& device, std::shared_ptr<FloatLink> link, Clock& clock, size_t peers)
+      : device_(device), link_(std::move(link)), clock_(clock), open_until_(peers, 0) {}
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(size_t floats);
   int HeldLocked(Rank peer, int unit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   SendSlot& SlotOf(int unit, uint64_t step);
   // Takes the buffer back from the receive that holds it.
   void GiveUp(int unit);
+  // Sends what is due of admissions_.
+  void Admit();
+  // `to` may be sent what belongs to rounds up to `round`.
+  void OnAdmitted(Rank to, uint64_t round);
+  void SendNow(std::vector<Held> messages);
+  std::vector<Held> TakeHeldLocked(absl::FunctionRef<bool(const Held&)> which)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(monitor_.mu);
   void OnReceived(int unit, absl::Status status);
   void OnSent(int unit, size_t slot, absl::Status status);
 
@@ -118,6 +159,11 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
   Monitor monitor_;
   std::vector<Unit> units_;  // states guarded by monitor_.mu; buffers belong to whom the state says
   std::vector<SendFailure> failures_ ABSL_GUARDED_BY(monitor_.mu);
+  uint64_t apart_ = 0;
+  std::vector<uint64_t> open_until_
+      ABSL_GUARDED_BY(monitor_.mu);  // by rank: 1 + the last round it has admitted
+  std::vector<Held> held_ ABSL_GUARDED_BY(monitor_.mu);
+  std::vector<Admission> admissions_ ABSL_GUARDED_BY(monitor_.mu);  // not sent yet
   absl::Status aborted_ ABSL_GUARDED_BY(monitor_.mu);
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/partner_exchange.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -46,6 +47,10 @@ absl::Status PartnerExchange::BeginStep(uint64_t step) {
   rounds_.Begin(step);
   watch_.ResetBudget();
   return absl::OkStatus();
+}
+
+void PartnerExchange::Meet(const Partners& partners) {
+  inflight_->Meet(round(), partners.recv_from, partners.send_to);
 }
 
 void PartnerExchange::Expect(int unit, const Partners& partners) {
@@ -184,8 +189,16 @@ absl::Status PartnerExchange::Measure(const UnitExchange& exchange, ConstFlat ou
   return absl::OkStatus();
 }
 
+void PartnerExchange::Settle() {
+  const absl::Time start = context_.clock->Now();
+  inflight_->Flush(start + absl::Seconds(context_.spec.deadline_seconds));
+  watch_.Waited(start, stats_);
+}
+
 void PartnerExchange::EndStep() {
-  context_.group->Expire(Channel::kExchange, round());
+  const uint64_t over = round() - std::min(round(), inflight_->apart());
+  inflight_->ReleaseHeld(over);
+  context_.group->Expire(Channel::kExchange, over);
   for (const Inflight::SendFailure& failure : inflight_->TakeSendFailures()) {
     watch_.SendFailed(failure.to, failure.step, failure.status);
   }

@@ -56,6 +56,8 @@ class PartnerExchange {
   uint64_t round() const { return rounds_.now(); }
   Rounds& rounds() { return rounds_; }
 
+  // Once for each pair of partners of the round that BeginStep has found, before the calls below.
+  void Meet(const Partners& partners);
   // Posts the receive of this round where the buffer is free.
   void Expect(int unit, const Partners& partners);
   // Takes the snapshot, `parts` one behind the other, and sends it. Without a free buffer nothing is
@@ -82,6 +84,8 @@ class PartnerExchange {
   // Adds a unit to the distance between `ours` and `theirs`, every few rounds.
   absl::Status Measure(const UnitExchange& exchange, ConstFlat ours, ConstFlat theirs);
 
+  // All messages of ours leave: the training thread stops for something else, or ends.
+  void Settle();
   // After the exchanges of a step: forgets its round, counts the sends that failed.
   void EndStep();
 
