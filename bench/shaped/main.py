@@ -48,11 +48,12 @@ def parse():
     parser.add_argument("--algorithms", type=lambda text: text.split(","),
                         default=["allreduce", "allreduce-layerwise", "reduce-scatter", "cocod", "gosgd", "gossip-grad"])
     parser.add_argument("--steps", type=int, default=100, help="steps of one timing")
-    parser.add_argument("--rounds", type=int, default=3, help="timings of each method, interleaved; medians count")
+    parser.add_argument("--rounds", type=int, default=3, help="timings of each method, interleaved; medians count; 0 = leave them out")
     parser.add_argument("--target", type=float, default=0.88)
     parser.add_argument("--target-rate", type=int, default=200, help="Mbit/s")
     parser.add_argument("--target-workers", type=int, default=4)
     parser.add_argument("--target-epochs", type=int, default=10, help="at most; 0 = leave the training out")
+    parser.add_argument("--target-seeds", type=int, default=3, help="trainings of each; the whole epochs that each needs vary")
     parser.add_argument("--peer-python", default="/usr/bin/python3", help="a Python with torch and numpy; none = no peer")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the binaries")
     parser.add_argument("--quick", action="store_true", help="one rate, two workers, one round, few steps, no training")
@@ -60,8 +61,8 @@ def parse():
     args = parser.parse_args()
     if args.quick:
         args.rates, args.workers, args.rounds, args.steps, args.target_epochs = args.rates[:1], args.workers[:1], 1, 30, 0
-    if args.steps < 1 or args.rounds < 1 or args.target_epochs < 0:
-        parser.error("--steps and --rounds must be above zero")
+    if min(args.steps, args.target_seeds) < 1 or min(args.rounds, args.target_epochs) < 0:
+        parser.error("--steps and --target-seeds must be above zero, --rounds and --target-epochs not below")
     if max([*args.workers, args.target_workers]) > 200:
         parser.error("at most 200 workers")
     if args.peer_python != "none":
@@ -134,11 +135,11 @@ def first_at(curve, target):
     return next((point for point in curve if (point["test_accuracy"] or 0) >= target), None)
 
 
-def train_ours(args, running, method):
+def train_ours(args, running, method, seed):
     settings = {**common(args.target_workers), "exchange.algorithm": method, "train.epochs": args.target_epochs,
-                "train.evaluate_every_epochs": 1}
+                "train.evaluate_every_epochs": 1, "train.seed": seed}
     status, reason = running.run(args.job, settings, LONGEST_TRAINING)
-    row = {"method": method, "seconds": None, "epochs": None, "accuracy": None, "reason": reason}
+    row = {"seed": seed, "method": method, "seconds": None, "epochs": None, "accuracy": None, "reason": reason}
     if status is None:
         return row
     curve = status["progress"]["curve"]
@@ -148,9 +149,10 @@ def train_ours(args, running, method):
     return {**row, "accuracy": point["test_accuracy"], "seconds": point["seconds"], "epochs": point["epoch"]}
 
 
-def train_peer(args, spec, star):
-    result, reason = ddp.run(star, args.peer_python, spec, {"epochs": args.target_epochs, "target": args.target}, LONGEST_TRAINING)
-    row = {"method": PEER, "seconds": None, "epochs": None, "accuracy": None, "reason": reason}
+def train_peer(args, spec, star, seed):
+    seeded = {**spec, "train": {**spec["train"], "seed": seed}}
+    result, reason = ddp.run(star, args.peer_python, seeded, {"epochs": args.target_epochs, "target": args.target}, LONGEST_TRAINING)
+    row = {"seed": seed, "method": PEER, "seconds": None, "epochs": None, "accuracy": None, "reason": reason}
     if result is None:
         return row
     row["accuracy"] = result["accuracy"]
@@ -163,14 +165,25 @@ def train_to_target(args, spec):
     with net.Net(args.target_workers + 1) as star, cluster.Cluster(star, args.bin) as running:
         for host in range(1, star.hosts):
             star.shape(host, args.target_rate)
-        rows = [train_ours(args, running, "gossip-grad")]
-        say(f"gossip-grad to {args.target:g}: {rows[0]['seconds']} s")
-        if args.peer_python != "none":
-            rows.append(train_peer(args, spec, star))
-            say(f"{PEER} to {args.target:g}: {rows[1]['seconds']} s")
-    both = len(rows) == 2 and all(row["seconds"] for row in rows)
-    return {"target": args.target, "workers": args.target_workers, "mbit": args.target_rate, "rows": rows,
-            "factor": rows[1]["seconds"] / rows[0]["seconds"] if both else None}
+        rows = []
+        for seed in range(1, args.target_seeds + 1):
+            rows.append(train_ours(args, running, "gossip-grad", seed))
+            if args.peer_python != "none":
+                rows.append(train_peer(args, spec, star, seed))
+            for row in rows[-2 if args.peer_python != "none" else -1:]:
+                say(f"seed {seed}: {row['method']} to {args.target:g}: {row['seconds']} s, {row['epochs']} epochs")
+
+    def total(method, key):
+        values = [row[key] for row in rows if row["method"] == method]
+        return sum(values) if values and all(values) else None
+
+    ours, peer = total("gossip-grad", "seconds"), total(PEER, "seconds")
+    factor = epoch_factor = None
+    if ours and peer:
+        factor = peer / ours
+        epoch_factor = factor * total("gossip-grad", "epochs") / total(PEER, "epochs")
+    return {"target": args.target, "workers": args.target_workers, "mbit": args.target_rate, "rows": rows, "factor": factor,
+            "epoch_factor": epoch_factor}
 
 
 def stop(number, _):
@@ -185,7 +198,7 @@ def main():
     try:
         net.check()
         spec = spec_of(args)
-        for workers in args.workers:
+        for workers in args.workers if args.rounds > 0 else []:
             with net.Net(workers + 1) as star, cluster.Cluster(star, args.bin) as running:
                 for mbit in args.rates:
                     for host in range(1, star.hosts):
