@@ -16,7 +16,7 @@ VARIANTS = {
     "gosgd": {"gosgd": {}, "gosgd, root rate": ROOT_RATE},
     "sgp": {"sgp": {}, "sgp overlapped": {"exchange.overlap": "step"}},
     "easgd": {"easgd": {}, "easgd synchronous": {"exchange.asynchronous": "false"},
-              "eamsgd": {"optimizer.nesterov": "true"}},
+              "eamsgd": {"optimizer.nesterov": "true"}, "easgd, root rate": ROOT_RATE},
 }
 
 # One thing changed at a time, against the job as it is.

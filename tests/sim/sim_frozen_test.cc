@@ -40,7 +40,7 @@ class Frozen : public testing::TestWithParam<std::tuple<int, const char*>> {
     scenario.spec.payload = "weights-momentum";
     const std::string what = std::get<1>(GetParam());
     // Large enough to be paced (worker/exchange/inflight.h).
-    if (what == "paced") scenario.model.blocks = {8'300};
+    if (what == "paced") scenario.model.blocks = {4'200};
     if (what == "d-psgd") {
       scenario.spec.algorithm = what;
       scenario.spec.payload = "weights";

@@ -51,7 +51,7 @@ class Inflight : public std::enable_shared_from_this<Inflight> {
 
   // The messages of a round are paced where they have so many bytes together: below, a link is shared for too short a time
   // to be worth a message.
-  static constexpr size_t kPacedFrom = 32 << 10;
+  static constexpr size_t kPacedFrom = 16 << 10;
   // The block of an admission's tag: beyond every unit.
   static constexpr uint32_t kAdmission = uint32_t{1} << 31;
   // `round` begins, in which messages come `from` (if it is not -1) and go `to`. For several partners, once each. Rounds
