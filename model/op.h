@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One kind of computation in a graph: its attributes, the shapes it makes, the parameters it has and the work it is.
+// To add one: model/ops/<name>.{h,cc}, a line in model/ops/README.md's table, a layer in worker/nn/layers that computes it,
+// and its mapping in model/onnx where ONNX has it.
+//
+// Thread-safety: ops are immutable.
+#ifndef GOSSIPGRAD_MODEL_OP_H_
+#define GOSSIPGRAD_MODEL_OP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace gg::model {
+
+using Shape = std::vector<int64_t>;  // dimension 0 of an activation is the batch
+
+int64_t Elements(const Shape& shape);      // 1 for no dimensions
+std::string ToString(const Shape& shape);  // "64x3x32x32"
+
+// How a parameter begins. Uniform: in centre - bound .. centre + bound. Normal: mean centre, deviation bound. Constant: centre.
+// Drawn from the stream "init/<parameter's name>" of the job's seed.
+struct Initializer {
+  enum Kind { kConstant, kUniform, kNormal } kind = kConstant;
+  float bound = 0;
+  float centre = 0;
+};
+
+struct ParameterDesc {
+  std::string name;  // "weight"; the graph knows it as "<node>.weight"
+  Shape shape;
+  Initializer initial;
+};
+
+struct BufferDesc {
+  std::string name;  // "running_mean"
+  Shape shape;
+  float initial = 0;
+};
+
+// What follows from the shapes of the inputs.
+struct OpDesc {
+  std::vector<Shape> outputs;
+  std::vector<ParameterDesc> parameters;
+  std::vector<BufferDesc> buffers;
+  // Multiplications with an addition each, of a forward pass over the whole batch; what is no product of sums (activations,
+  // pooling, normalisation) counts as 0, as is usual in the field.
+  int64_t multiply_adds = 0;
+};
+
+class Op {
+ public:
+  virtual ~Op() = default;
+  virtual absl::string_view kind() const = 0;  // "convolution"
+  // kInvalidArgument: these inputs cannot be; says which dimension, and what would do.
+  virtual absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const = 0;
+  // The attributes for people: "64 filters of 3x3, stride 2, pad 1".
+  virtual std::string Text() const { return ""; }
+};
+
+}  // namespace gg::model
+
+#endif  // GOSSIPGRAD_MODEL_OP_H_
