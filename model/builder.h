@@ -31,10 +31,11 @@ class Builder {
     return Add(std::move(node), std::make_shared<O>(std::move(options)), std::move(inputs));
   }
   void AddHead(Head head);
-  // With a batch of one. Not for -1 before an error.
-  const Shape& shape(ValueId value) const { return shapes_[value]; }
+  // With a batch of one. After an error, of -1: four dimensions of one, so that a model needs no checks of its own.
+  const Shape& shape(ValueId value) const;
 
-  // kInvalidArgument: the first thing that was wrong, with the node's name.
+  // kInvalidArgument: the first thing that was wrong, with the node's name. What Build returns passes InferShapes for any
+  // batch that fits.
   absl::StatusOr<Graph> Build() &&;
 
  private:

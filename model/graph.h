@@ -31,7 +31,7 @@ struct Parameter {
   Shape shape;
   Initializer initial;
   // Values from a file, as many as `shape` has; they take the place of `initial`.
-  std::shared_ptr<const std::vector<float>> values;
+  std::shared_ptr<const std::vector<float>> values = nullptr;
 };
 
 // What belongs to the model and is not trained by gradients (running statistics).
@@ -39,15 +39,15 @@ struct Buffer {
   std::string name;
   Shape shape;
   float initial = 0;
-  std::shared_ptr<const std::vector<float>> values;
+  std::shared_ptr<const std::vector<float>> values = nullptr;
 };
 
 struct Node {
   std::string name;  // unique
   std::shared_ptr<const Op> op;
-  std::vector<ValueId> inputs, outputs;
-  std::vector<ParameterId> parameters;  // in the order of Op::Describe
-  std::vector<BufferId> buffers;
+  std::vector<ValueId> inputs = {}, outputs = {};
+  std::vector<ParameterId> parameters = {};  // in the order of Op::Describe
+  std::vector<BufferId> buffers = {};
 };
 
 // Of a head's values and what the data says of the sample. Means over the batch.
@@ -62,7 +62,7 @@ struct Loss {
 // An output that is trained: the network's loss is the sum of weight * loss over the heads.
 struct Head {
   ValueId value;
-  Loss loss;
+  Loss loss = {};
   double weight = 1;  // GoogLeNet's auxiliary classifiers: 0.3
   // The head and what only it needs are left out at inference.
   bool training_only = false;
@@ -80,10 +80,19 @@ struct Graph {
 };
 
 // By ValueId, for `batch` samples. kInvalidArgument: the graph is not sound (unknown or late value, a name twice, a value
-// nobody makes, no head) or an op refuses its inputs; names the node and says what would do.
+// nobody makes, a parameter or buffer of no node, of two nodes or of another shape than its op says, no head, a head without
+// the batch) or an op refuses its inputs; names the node and says what would do.
 absl::StatusOr<std::vector<Shape>> InferShapes(const Graph& graph, int64_t batch);
 
 int64_t ParameterCount(const Graph& graph);
+
+// The parameters that are exchanged at once, in the order of the nodes: one block for each node that has any; one that joins
+// (Op::joins_block_before) belongs to the block before it, if there is one.
+struct Block {
+  std::string name;                          // of its first node
+  std::vector<ParameterId> parameters = {};  // at least one
+};
+std::vector<Block> Blocks(const Graph& graph);
 
 }  // namespace gg::model
 

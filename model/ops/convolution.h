@@ -16,16 +16,16 @@ namespace gg::model {
 
 struct ConvolutionOptions {
   int64_t out_channels;
-  Window window;
+  Window window = {};
   int64_t groups = 1;
   bool bias = true;
   // Default: uniform within sqrt(3 / fan-in) (Caffe's xavier), fan-in = C / groups * KH * KW; bias zero.
-  std::optional<Initializer> weight_initial, bias_initial;
+  std::optional<Initializer> weight_initial = std::nullopt, bias_initial = std::nullopt;
 };
 
 class Convolution final : public Op {
  public:
-  explicit Convolution(ConvolutionOptions options) : options(std::move(options)) {}
+  explicit Convolution(ConvolutionOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "convolution"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

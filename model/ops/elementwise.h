@@ -44,7 +44,7 @@ struct DropoutOptions {
 
 class Unary final : public Op {
  public:
-  explicit Unary(UnaryOptions options) : options(std::move(options)) {}
+  explicit Unary(UnaryOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "unary"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -54,7 +54,7 @@ class Unary final : public Op {
 
 class Binary final : public Op {
  public:
-  explicit Binary(BinaryOptions options) : options(std::move(options)) {}
+  explicit Binary(BinaryOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "binary"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -64,7 +64,7 @@ class Binary final : public Op {
 
 class Dropout final : public Op {
  public:
-  explicit Dropout(DropoutOptions options) : options(std::move(options)) {}
+  explicit Dropout(DropoutOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "dropout"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

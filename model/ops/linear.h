@@ -16,13 +16,13 @@ namespace gg::model {
 struct LinearOptions {
   int64_t out_features;
   bool bias = true;
-  std::optional<Initializer> weight_initial,
-      bias_initial;  // default as for Convolution, fan-in = I
+  // Default as for Convolution, fan-in = I.
+  std::optional<Initializer> weight_initial = std::nullopt, bias_initial = std::nullopt;
 };
 
 class Linear final : public Op {
  public:
-  explicit Linear(LinearOptions options) : options(std::move(options)) {}
+  explicit Linear(LinearOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "linear"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

@@ -33,7 +33,8 @@ struct LrnOptions {
 
 class BatchNorm final : public Op {
  public:
-  explicit BatchNorm(BatchNormOptions options) : options(std::move(options)) {}
+  explicit BatchNorm(BatchNormOptions given) : options(std::move(given)) {}
+  bool joins_block_before() const override { return true; }
   absl::string_view kind() const override { return "batch_norm"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -43,7 +44,8 @@ class BatchNorm final : public Op {
 
 class LayerNorm final : public Op {
  public:
-  explicit LayerNorm(LayerNormOptions options) : options(std::move(options)) {}
+  explicit LayerNorm(LayerNormOptions given) : options(std::move(given)) {}
+  bool joins_block_before() const override { return true; }
   absl::string_view kind() const override { return "layer_norm"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -53,7 +55,7 @@ class LayerNorm final : public Op {
 
 class Lrn final : public Op {
  public:
-  explicit Lrn(LrnOptions options) : options(std::move(options)) {}
+  explicit Lrn(LrnOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "lrn"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

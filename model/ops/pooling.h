@@ -15,14 +15,14 @@ namespace gg::model {
 
 struct PoolOptions {
   enum Kind { kMax, kAverage } kind = kMax;
-  Window window;
+  Window window = {};
   bool global = false;  // the window is the image: (N, C, 1, 1)
   bool count_include_pad = false;
 };
 
 class Pool final : public Op {
  public:
-  explicit Pool(PoolOptions options) : options(std::move(options)) {}
+  explicit Pool(PoolOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "pool"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

@@ -19,13 +19,13 @@ struct SoftmaxOptions {
 };
 struct ReduceOptions {
   enum Kind { kMean, kSum } kind = kMean;
-  std::vector<int64_t> axes;  // not the batch
-  bool keep = true;           // the reduced dimensions stay, as 1
+  std::vector<int64_t> axes = {};  // not the batch
+  bool keep = true;                // the reduced dimensions stay, as 1
 };
 
 class Softmax final : public Op {
  public:
-  explicit Softmax(SoftmaxOptions options) : options(std::move(options)) {}
+  explicit Softmax(SoftmaxOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "softmax"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -35,7 +35,7 @@ class Softmax final : public Op {
 
 class Reduce final : public Op {
  public:
-  explicit Reduce(ReduceOptions options) : options(std::move(options)) {}
+  explicit Reduce(ReduceOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "reduce"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

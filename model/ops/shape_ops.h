@@ -39,7 +39,7 @@ struct ExpandOptions {
 
 class Reshape final : public Op {
  public:
-  explicit Reshape(ReshapeOptions options) : options(std::move(options)) {}
+  explicit Reshape(ReshapeOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "reshape"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -49,7 +49,7 @@ class Reshape final : public Op {
 
 class Flatten final : public Op {
  public:
-  explicit Flatten(FlattenOptions options) : options(std::move(options)) {}
+  explicit Flatten(FlattenOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "flatten"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -59,7 +59,7 @@ class Flatten final : public Op {
 
 class Transpose final : public Op {
  public:
-  explicit Transpose(TransposeOptions options) : options(std::move(options)) {}
+  explicit Transpose(TransposeOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "transpose"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -69,7 +69,7 @@ class Transpose final : public Op {
 
 class Concat final : public Op {
  public:
-  explicit Concat(ConcatOptions options) : options(std::move(options)) {}
+  explicit Concat(ConcatOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "concat"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -79,7 +79,7 @@ class Concat final : public Op {
 
 class Slice final : public Op {
  public:
-  explicit Slice(SliceOptions options) : options(std::move(options)) {}
+  explicit Slice(SliceOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "slice"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -89,7 +89,7 @@ class Slice final : public Op {
 
 class Pad final : public Op {
  public:
-  explicit Pad(PadOptions options) : options(std::move(options)) {}
+  explicit Pad(PadOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "pad"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -99,7 +99,7 @@ class Pad final : public Op {
 
 class Expand final : public Op {
  public:
-  explicit Expand(ExpandOptions options) : options(std::move(options)) {}
+  explicit Expand(ExpandOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "expand"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

@@ -32,7 +32,7 @@ struct ConstantOptions {
 
 class MatMul final : public Op {
  public:
-  explicit MatMul(MatMulOptions options) : options(std::move(options)) {}
+  explicit MatMul(MatMulOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "matmul"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -42,7 +42,7 @@ class MatMul final : public Op {
 
 class Embedding final : public Op {
  public:
-  explicit Embedding(EmbeddingOptions options) : options(std::move(options)) {}
+  explicit Embedding(EmbeddingOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "embedding"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -52,7 +52,7 @@ class Embedding final : public Op {
 
 class ParameterValue final : public Op {
  public:
-  explicit ParameterValue(ParameterValueOptions options) : options(std::move(options)) {}
+  explicit ParameterValue(ParameterValueOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "parameter"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;
@@ -62,7 +62,7 @@ class ParameterValue final : public Op {
 
 class Constant final : public Op {
  public:
-  explicit Constant(ConstantOptions options) : options(std::move(options)) {}
+  explicit Constant(ConstantOptions given) : options(std::move(given)) {}
   absl::string_view kind() const override { return "constant"; }
   absl::StatusOr<OpDesc> Describe(absl::Span<const Shape> inputs) const override;
   std::string Text() const override;

@@ -25,6 +25,10 @@ struct Window {
 // A square window with the same padding on all sides.
 Window Square(int64_t kernel, int64_t stride = 1, int64_t pad = 0);
 
+// Pixels from the first to the last of the window, both included; `dimension` 0 is the height. Of a window that OutputSize
+// does not refuse.
+int64_t Reach(const Window& window, int dimension);
+
 // (height, width) of the output. kInvalidArgument: the window does not fit, or a number is senseless.
 absl::StatusOr<std::array<int64_t, 2>> OutputSize(const Window& window, int64_t height,
                                                   int64_t width);
