@@ -41,7 +41,9 @@ absl::StatusOr<OpDesc> Convolution::Describe(absl::Span<const Shape> inputs) con
 }
 
 std::string Convolution::Text() const {
-  std::string text = absl::StrCat(options.out_channels, " filters of ", ToString(options.window));
+  std::string text =
+      absl::StrCat(options.out_channels, options.out_channels == 1 ? " filter of " : " filters of ",
+                   ToString(options.window));
   if (options.groups != 1) absl::StrAppend(&text, ", ", options.groups, " groups");
   if (!options.bias) absl::StrAppend(&text, ", no bias");
   return text;

@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
              Convolve({.out_channels = 1, .window = Padded(Square(3, 2), {0, 0, 1, 1})}),
              {{1, 1, 4, 4}},
              "1x1x2x2 weight 1x1x3x3 bias 1 work 36",
-             "1 filters of 3x3, stride 2, pad top 0 left 0 bottom 1 right 1"},
+             "1 filter of 3x3, stride 2, pad top 0 left 0 bottom 1 right 1"},
         Case{"Linear",
              New<Linear>({.out_features = 10}),
              {{4, 20}},
