@@ -151,6 +151,36 @@ TEST(ZooTable, TheSmallNetworksKeepTheirNamesAndStart) {
   EXPECT_EQ(lenet.parameters[5].initial, Initializer());
 }
 
+TEST(ZooTable, TheOthersStartAsTheirSourcesSay) {
+  const auto initial = [](const char* model, const char* parameter) {
+    const Graph graph = Usual(model).value();
+    for (const Parameter& p : graph.parameters) {
+      if (p.name == parameter) return p.initial;
+    }
+    ADD_FAILURE() << model << " has no " << parameter;
+    return Initializer();
+  };
+  const auto normal = [](double deviation) {
+    return Initializer{Initializer::kNormal, static_cast<float>(deviation), 0};
+  };
+  const auto uniform = [](double bound) {
+    return Initializer{Initializer::kUniform, static_cast<float>(bound), 0};
+  };
+  const auto constant = [](float value) { return Initializer{Initializer::kConstant, 0, value}; };
+  EXPECT_EQ(initial("resnet18", "conv1.weight"), normal(std::sqrt(2.0 / (64 * 7 * 7))));
+  EXPECT_EQ(initial("resnet18", "layer1.0.bn2.weight"), constant(1));
+  EXPECT_EQ(initial("resnet50", "fc.weight"), uniform(1 / std::sqrt(2048.0)));
+  EXPECT_EQ(initial("resnet50", "fc.bias"), uniform(1 / std::sqrt(2048.0)));
+  EXPECT_EQ(initial("resnet20", "conv1.weight"), normal(std::sqrt(2.0 / (3 * 3 * 3))));
+  EXPECT_EQ(initial("vgg16", "features.0.weight"), normal(std::sqrt(2.0 / (64 * 3 * 3))));
+  EXPECT_EQ(initial("vgg16", "classifier.0.weight"), normal(0.01));
+  EXPECT_EQ(initial("vgg16", "classifier.0.bias"), constant(0));
+  EXPECT_EQ(initial("alexnet", "fc6.weight"), normal(0.005));
+  EXPECT_EQ(initial("alexnet", "conv4.bias"), constant(0.1f));
+  EXPECT_EQ(initial("googlenet", "inception_4b/3x3.bias"), constant(0.2f));
+  EXPECT_EQ(initial("cifarnet-full", "conv1.weight"), normal(1e-4));
+}
+
 TEST(ZooTable, TheMlpHasTheWidthsAskedFor) {
   const auto mlp = [](std::vector<int64_t> hidden, double dropout) {
     return MakeZooModel("mlp", {.input = {1, 28, 28}, .hidden = hidden, .dropout = dropout});
