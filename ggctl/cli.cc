@@ -38,7 +38,9 @@ bool ReaderIsGone() {
 
 // Of the first word of verbs of two words.
 std::string GroupSummary(const std::string& word) {
-  return word == "schedule" ? "Look at partner schedules" : "Work on this machine alone";
+  if (word == "schedule") return "Look at partner schedules";
+  if (word == "model") return "Look at networks";
+  return "Work on this machine alone";
 }
 
 class CommandLine {

@@ -36,6 +36,8 @@ Action AddCancel(CLI::App& app);
 Action AddValidate(CLI::App& app);
 Action AddExplain(CLI::App& app);
 Action AddScheduleExplain(CLI::App& app);
+Action AddModelInspect(CLI::App& app);
+Action AddModelList(CLI::App& app);
 Action AddVersion(CLI::App& app);
 Action AddLocalRun(CLI::App& app);
 Action AddCompare(CLI::App& app);

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/status.h"
+#include "model/zoo/zoo.h"
 #include "worker/nn/chain.h"
-#include "worker/nn/models/models.h"
+#include "worker/nn/models/from_graph.h"
 #include "worker/nn/network.h"
 
 namespace gg {
 namespace {
 
-struct Model {
-  absl::string_view name;
-  absl::StatusOr<models::Layers> (*build)(const NetworkOptions&);
-};
-
-constexpr Model kModels[] = {
-    {"lenet", models::LeNet},
-    {"lenet-bn", models::LeNetBn},
-    {"cifarnet", models::CifarNet},
-    {"mlp", models::Mlp},
-};
+// Of the zoo, those that this engine can train.
+constexpr absl::string_view kModels[] = {"lenet", "lenet-bn", "cifarnet", "mlp"};
 
 absl::Status CheckOptions(const NetworkOptions& options) {
   const InputShape& in = options.input;
@@ -39,9 +34,8 @@ absl::Status CheckOptions(const NetworkOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<Network>> Build(Device& device, const NetworkOptions& options,
-                                               const Model& model) {
-  GG_RETURN_IF_ERROR(CheckOptions(options));
-  GG_ASSIGN_OR_RETURN(models::Layers layers, model.build(options));
+                                               const model::Graph& graph) {
+  GG_ASSIGN_OR_RETURN(auto layers, LayersFromGraph(graph));
   return MakeChain(device, options, std::move(layers));
 }
 
@@ -49,22 +43,27 @@ absl::StatusOr<std::unique_ptr<Network>> Build(Device& device, const NetworkOpti
 
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(Device& device,
                                                      const NetworkOptions& options) {
-  for (const Model& model : kModels) {
-    if (model.name != options.model.name) continue;
-    auto network = Build(device, options, model);
-    if (network.ok()) return network;
-    return Annotate(network.status(),
-                    absl::StrCat("model ", model.name, " for images of ", options.input.channels,
-                                 "x", options.input.height, "x", options.input.width));
+  const std::string& name = options.model.name;
+  if (std::find(std::begin(kModels), std::end(kModels), name) == std::end(kModels)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown model '", name, "': known are ", absl::StrJoin(ModelNames(), ", ")));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown model '", options.model.name, "': known are ", absl::StrJoin(ModelNames(), ", ")));
+  const InputShape& in = options.input;
+  const std::string context =
+      absl::StrCat("model ", name, " for images of ", in.channels, "x", in.height, "x", in.width);
+  GG_RETURN_IF_ERROR(Annotate(CheckOptions(options), context));
+  GG_ASSIGN_OR_RETURN(const model::Graph graph,
+                      model::MakeZooModel(name, {.input = {in.channels, in.height, in.width},
+                                                 .classes = options.classes,
+                                                 .hidden = options.model.hidden,
+                                                 .dropout = options.model.dropout}));
+  auto network = Build(device, options, graph);
+  if (!network.ok()) return Annotate(network.status(), context);
+  return network;
 }
 
 std::vector<absl::string_view> ModelNames() {
-  std::vector<absl::string_view> names;
-  for (const Model& model : kModels) names.push_back(model.name);
-  return names;
+  return {std::begin(kModels), std::end(kModels)};
 }
 
 }  // namespace gg
