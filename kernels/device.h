@@ -180,7 +180,7 @@ class Device {
   virtual absl::Status Fill(Stream&, float a, Flat y) = 0;                         // y = a
   virtual absl::Status Axpby(Stream&, float a, ConstFlat x, float b, Flat y) = 0;  // y = a x + b y
   virtual absl::Status AddDifference(Stream&, float a, ConstFlat x, ConstFlat s,
-                                     Flat y) = 0;  // y += a (x - s)
+                                     Flat y) = 0;                // y += a (x - s)
   virtual absl::Status Clamp(Stream&, float limit, Flat y) = 0;  // y = y cut to -limit .. limit
   // Squared Euclidean norms, accumulated in double: out = sum (x_i - y_i)^2, or sum x_i^2. Waits for the result.
   virtual absl::StatusOr<double> SquaredDistance(Stream&, ConstFlat x, ConstFlat y) = 0;
@@ -198,8 +198,8 @@ class Device {
   // Adam:           w = w - rate r, after w = (1 - rate decay) w where the decay is decoupled.
   // AdamDirection:  leaves w as it is and writes r, plus decay w where the decay is decoupled; the rate is not used.
   virtual absl::Status Adam(Stream&, const AdamParams&, ConstFlat g, Flat m, Flat v, Flat w) = 0;
-  virtual absl::Status AdamDirection(Stream&, const AdamParams&, ConstFlat g, ConstFlat w, Flat m, Flat v,
-                                     Flat r) = 0;
+  virtual absl::Status AdamDirection(Stream&, const AdamParams&, ConstFlat g, ConstFlat w, Flat m,
+                                     Flat v, Flat r) = 0;
 
   // Element-wise layers.
   virtual absl::Status Relu(Stream&, ConstFlat x, Flat y) = 0;  // x and y may coincide

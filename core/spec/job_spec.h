@@ -58,12 +58,12 @@ struct LearningRateSpec {
   double base = 0.01;
   // constant | step | multi-step | exponential | inverse | poly | cosine
   std::string policy = "cosine";
-  double gamma = 0.1;               // step, multi-step, exponential, inverse
-  double step_epochs = 10;          // step: epochs between drops
+  double gamma = 0.1;                    // step, multi-step, exponential, inverse
+  double step_epochs = 10;               // step: epochs between drops
   std::vector<int64_t> milestones = {};  // multi-step: epochs at which the rate drops
-  double power = 1.0;               // poly, inverse: exponent
-  double floor = 0.0;               // cosine: share of the full rate that is left at the end
-  double warmup_epochs = 0;         // linear ramp from base/steps to the full rate
+  double power = 1.0;                    // poly, inverse: exponent
+  double floor = 0.0;                    // cosine: share of the full rate that is left at the end
+  double warmup_epochs = 0;              // linear ramp from base/steps to the full rate
   std::string scaling = "none";  // none | linear | sqrt: factor on `base` for the number of workers
   double max_scaled = 0.0;       // upper bound of the scaled rate; 0 = no bound
   friend bool operator==(const LearningRateSpec&, const LearningRateSpec&) = default;

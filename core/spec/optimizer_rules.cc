@@ -40,19 +40,20 @@ std::vector<FieldError> OptimizerErrors(const JobSpec& spec) {
   std::vector<FieldError> out;
   const ExchangeSpec& exchange = spec.exchange;
   if (NeedsWholeLayers(spec.optimizer) && exchange.algorithm == "reduce-scatter") {
-    out.push_back({"spec.optimizer.name",
-                   absl::StrCat(spec.optimizer.name,
-                                " needs the norms of whole layers, and with reduce-scatter a worker "
-                                "has the gradient of a strip alone"),
-                   "use exchange algorithm allreduce-layerwise, or another optimizer"});
+    out.push_back(
+        {"spec.optimizer.name",
+         absl::StrCat(spec.optimizer.name,
+                      " needs the norms of whole layers, and with reduce-scatter a worker "
+                      "has the gradient of a strip alone"),
+         "use exchange algorithm allreduce-layerwise, or another optimizer"});
   }
   if (HasSecondMoment(spec.optimizer) && exchange.algorithm == "periodic-average" &&
       exchange.encoding != "fp32") {
-    out.push_back({"spec.exchange.encoding",
-                   absl::StrCat("periodic-average also averages the second moments of ",
-                                spec.optimizer.name, ", which do not bear being rounded to ",
-                                exchange.encoding),
-                   "use encoding fp32, or algorithm local-sgd, which leaves them local"});
+    out.push_back(
+        {"spec.exchange.encoding",
+         absl::StrCat("periodic-average also averages the second moments of ", spec.optimizer.name,
+                      ", which do not bear being rounded to ", exchange.encoding),
+         "use encoding fp32, or algorithm local-sgd, which leaves them local"});
   }
   CheckMilestones(spec.learning_rate, out);
   return out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an optimizer asks of the rest of a job, and of the learning rate: the rules that span fields. Which numbers a
-// field takes is in the table. Thread-safety: pure functions.
+// What an optimizer asks of the rest of a job, and of the learning rate: the rules that span
+// fields. Which numbers a field takes is in the table. Thread-safety: pure functions.
 #ifndef GOSSIPGRAD_CORE_SPEC_OPTIMIZER_RULES_H_
 #define GOSSIPGRAD_CORE_SPEC_OPTIMIZER_RULES_H_
 

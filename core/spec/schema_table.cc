@@ -153,17 +153,22 @@ const std::vector<Field>& FieldTable() {
           "spec.learning_rate.policy", GG_REF(learning_rate.policy),
           {"constant", "step", "multi-step", "exponential", "inverse", "poly", "cosine"},
           "How the rate falls. constant: not. step: times `gamma` every `step_epochs`. multi-step: "
-          "times `gamma` at each of `milestones`. exponential: times `gamma` in the course of every "
-          "epoch. inverse: (1 + `gamma` t) to the power of -`power` at step t. poly: (1 - progress) "
-          "to the power of `power`. cosine: half a cosine from the full rate to `floor` at the last "
+          "times `gamma` at each of `milestones`. exponential: times `gamma` in the course of "
+          "every "
+          "epoch. inverse: (1 + `gamma` t) to the power of -`power` at step t. poly: (1 - "
+          "progress) "
+          "to the power of `power`. cosine: half a cosine from the full rate to `floor` at the "
+          "last "
           "step."),
-      Float("spec.learning_rate.gamma", GG_REF(learning_rate.gamma), "", Above(0, 10),
-            "Factor on the rate at each drop or in each epoch; with inverse the slope per step. Used "
-            "by step, multi-step, exponential and inverse."),
+      Float(
+          "spec.learning_rate.gamma", GG_REF(learning_rate.gamma), "", Above(0, 10),
+          "Factor on the rate at each drop or in each epoch; with inverse the slope per step. Used "
+          "by step, multi-step, exponential and inverse."),
       Float("spec.learning_rate.step_epochs", GG_REF(learning_rate.step_epochs), "epochs",
             Above(0, 1e6), "Epochs between two drops. Used by step only."),
       Ints("spec.learning_rate.milestones", GG_REF(learning_rate.milestones), "epochs",
-           From(1, 1e6), "Epochs after which the rate drops, in rising order. Used by multi-step "
+           From(1, 1e6),
+           "Epochs after which the rate drops, in rising order. Used by multi-step "
            "only."),
       Float("spec.learning_rate.power", GG_REF(learning_rate.power), "", Above(0, 100),
             "Exponent. Used by poly and inverse."),

@@ -21,8 +21,8 @@ struct AdamFactors {
         keep2(static_cast<float>(p.beta2)),
         add2(static_cast<float>(1 - p.beta2)),
         unbiased1(1 - std::pow(p.beta1, static_cast<double>(p.step))),
-        root_scale(static_cast<float>(
-            1 / std::sqrt(1 - std::pow(p.beta2, static_cast<double>(p.step))))),
+        root_scale(
+            static_cast<float>(1 / std::sqrt(1 - std::pow(p.beta2, static_cast<double>(p.step))))),
         epsilon(static_cast<float>(p.epsilon)),
         coupled(p.decoupled_decay ? 0.0f : static_cast<float>(p.weight_decay)),
         decoupled(p.decoupled_decay ? p.weight_decay : 0.0) {}

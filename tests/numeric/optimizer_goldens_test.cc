@@ -33,14 +33,14 @@ class OptimizerGoldensTest : public NumericTest {
     SCOPED_TRACE(absl::StrCat(name, pieces ? " in pieces" : ""));
     const Golden golden("optimizer_" + name);
     auto made = ParamArena::Create(
-        *device_, {{.name = "fc2",
-                    .tensors = {{.name = "fc2.weight", .shape = {3, 7}},
-                                {.name = "fc2.bias", .shape = {3}}}},
-                   {.name = "fc1",
-                    .tensors = {{.name = "bn1.gamma", .shape = {7}},
-                                {.name = "bn1.beta", .shape = {7}},
-                                {.name = "fc1.weight", .shape = {7, 30}},
-                                {.name = "fc1.bias", .shape = {7}}}}});
+        *device_,
+        {{.name = "fc2",
+          .tensors = {{.name = "fc2.weight", .shape = {3, 7}}, {.name = "fc2.bias", .shape = {3}}}},
+         {.name = "fc1",
+          .tensors = {{.name = "bn1.gamma", .shape = {7}},
+                      {.name = "bn1.beta", .shape = {7}},
+                      {.name = "fc1.weight", .shape = {7, 30}},
+                      {.name = "fc1.bias", .shape = {7}}}}});
     ASSERT_TRUE(made.ok()) << made.status();
     ParamArena& arena = **made;
     auto optimizer = MakeOptimizer(spec, *device_, *stream_, arena);

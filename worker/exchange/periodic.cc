@@ -206,8 +206,8 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakePeriodicAverage(ExchangeCo
         context.spec.encoding, ": use exchange.encoding fp32, or algorithm local-sgd"));
   }
   const uint64_t period = std::max<uint64_t>(1, CeilLog2(context.size));
-  auto strategy = std::make_unique<WaitedFor>(std::move(context), "periodic-average",
-                                              std::move(parts), period);
+  auto strategy =
+      std::make_unique<WaitedFor>(std::move(context), "periodic-average", std::move(parts), period);
   GG_RETURN_IF_ERROR(strategy->Build());
   return strategy;
 }

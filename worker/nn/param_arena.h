@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All parameters of a network in one contiguous buffer, all gradients in a second, and as many more as the optimizer
-// has state (momentum; or first and second moments), each in the order in which back-propagation finishes them: block 0 is the LAST layer that has parameters. A block is one layer's
-// range (with the layers that join it, Layer::joins_block_below) and what optimizer and exchange work on, unpacked.
+// All parameters of a network in one contiguous buffer, all gradients in a second, and one more for each vector of the
+// optimizer's state (momentum; first and second moments), each in the order in which back-propagation finishes them:
+// block 0 is the LAST layer that has parameters. A block is one layer's range (with the layers that join it,
+// Layer::joins_block_below) and what optimizer and exchange work on, unpacked.
 // Every block begins on a 64-byte boundary; the gaps are zero in all of them and stay zero under every operation.
 // `buffers` holds what is not trained but belongs to the model (batch-norm statistics): averaged, never gossiped with
 // momentum.

@@ -7,8 +7,9 @@
 namespace gg {
 namespace {
 
-// Adam (Kingma and Ba, arXiv 1412.6980) and AdamW (Loshchilov and Hutter, arXiv 1711.05101). State: the first and the
-// second moment. Every block is updated once in each step, so that the number of its updates is that of the step.
+// Adam (Kingma and Ba, arXiv 1412.6980) and AdamW (Loshchilov and Hutter, arXiv 1711.05101). State:
+// the first and the second moment. Every block is updated once in each step, so that the number of
+// its updates is that of the step.
 class Adam : public ElementwiseRule {
  public:
   Adam(RuleParts parts, bool decoupled_decay)

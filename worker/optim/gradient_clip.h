@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds on a worker's own gradient, before it is used or exchanged: of each value, then of the norm over all layers
-// (Pascanu, Mikolov, Bengio, arXiv 1211.5063). docs/adr/0020-clip-before-the-exchange.md.
+// Bounds on a worker's own gradient, before it is used or exchanged: of each value, then of the
+// norm over all layers (Pascanu, Mikolov, Bengio, arXiv 1211.5063).
+// docs/adr/0020-clip-before-the-exchange.md.
 // Thread-safety: thread-compatible; owned by the training thread.
 #ifndef GOSSIPGRAD_WORKER_OPTIM_GRADIENT_CLIP_H_
 #define GOSSIPGRAD_WORKER_OPTIM_GRADIENT_CLIP_H_
@@ -27,8 +28,8 @@ class GradientClip {
   absl::Status Block(BlockIndex block);
   // Nothing of a gradient may be used before All().
   bool needs_all() const { return norm_ > 0; }
-  // After Block() of every block: g = g min(1, clip_norm / (|g| + 1e-6)), as in PyTorch. kInternal: the norm is not
-  // finite.
+  // After Block() of every block: g = g min(1, clip_norm / (|g| + 1e-6)), as in PyTorch. kInternal:
+  // the norm is not finite.
   absl::Status All();
 
  private:

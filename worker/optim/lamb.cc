@@ -7,8 +7,8 @@
 namespace gg {
 namespace {
 
-// Layer-wise adaptive moments (You et al., arXiv 1904.00962, algorithm 2, phi the identity), for each parameter: with r
-// the direction of AdamW (kernels/device.h, AdamDirection)
+// Layer-wise adaptive moments (You et al., arXiv 1904.00962, algorithm 2, phi the identity), for
+// each parameter: with r the direction of AdamW (kernels/device.h, AdamDirection)
 //   w = w - rate (|w| / |r|) r, the ratio 1 where a norm is zero
 class Lamb : public LayerwiseRule {
  public:

@@ -7,8 +7,10 @@
 namespace gg {
 namespace {
 
-// Layer-wise adaptive rate scaling (You, Gitman, Ginsburg, arXiv 1708.03888, algorithm 1), for each parameter:
-//   local = trust |w| / (|g| + decay |w|), 1 where a norm is zero;  v = momentum v + rate local (g + decay w);  w = w - v
+// Layer-wise adaptive rate scaling (You, Gitman, Ginsburg, arXiv 1708.03888, algorithm 1), for each
+// parameter:
+//   local = trust |w| / (|g| + decay |w|), or 1 where a norm is zero
+//   v = momentum v + rate local (g + decay w);  w = w - v
 class Lars : public LayerwiseRule {
  public:
   using LayerwiseRule::LayerwiseRule;

@@ -29,9 +29,8 @@ absl::StatusOr<std::vector<double>> ValuesOf(absl::string_view field,
   std::vector<double> values(names.size(), otherwise);
   std::vector<absl::string_view> by(names.size());  // the pattern that has set each
   std::vector<std::pair<absl::string_view, double>> longest_first(patterns.begin(), patterns.end());
-  std::stable_sort(
-      longest_first.begin(), longest_first.end(),
-      [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  std::stable_sort(longest_first.begin(), longest_first.end(),
+                   [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   for (const auto& [pattern, value] : longest_first) {
     bool matches = false;
     for (size_t i = 0; i < names.size(); ++i) {
@@ -48,9 +47,9 @@ absl::StatusOr<std::vector<double>> ValuesOf(absl::string_view field,
       values[i] = value;
     }
     if (matches) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("spec.optimizer.", field, ": \"", pattern,
-                     "\" matches no parameter; they are ", absl::StrJoin(names, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("spec.optimizer.", field, ": \"", pattern,
+                                                   "\" matches no parameter; they are ",
+                                                   absl::StrJoin(names, ", ")));
   }
   return values;
 }

@@ -17,8 +17,9 @@ struct Known {
   MakeRule make;
 };
 constexpr Known kRules[] = {
-    {"sgd", MakeSgd},     {"sgd-pytorch", MakeSgdPyTorch}, {"adam", MakeAdam},
-    {"adamw", MakeAdamW}, {"lars", MakeLars},              {"lamb", MakeLamb},
+    {"sgd", MakeSgd},   {"sgd-pytorch", MakeSgdPyTorch},
+    {"adam", MakeAdam}, {"adamw", MakeAdamW},
+    {"lars", MakeLars}, {"lamb", MakeLamb},
 };
 
 // Of what Validate says of a job, the part about its optimizer.

@@ -26,9 +26,9 @@ absl::Status Rule::ApplyWithin(size_t offset, size_t count, uint64_t step, doubl
         absl::StrCat("learning rate is ", rate, ": check learning_rate of the job"));
   }
   const size_t end = offset + count;
-  auto range = std::partition_point(
-      parts_.ranges.begin(), parts_.ranges.end(),
-      [offset](const ParamRange& r) { return r.offset + r.count <= offset; });
+  auto range =
+      std::partition_point(parts_.ranges.begin(), parts_.ranges.end(),
+                           [offset](const ParamRange& r) { return r.offset + r.count <= offset; });
   for (; range != parts_.ranges.end() && range->offset < end; ++range) {
     ParamRange piece = *range;
     piece.offset = std::max(range->offset, offset);
@@ -45,8 +45,8 @@ ElementwiseRule::ElementwiseRule(RuleParts parts) : Rule(std::move(parts)) {
 absl::Status ElementwiseRule::UpdateRange(size_t offset, size_t count, uint64_t step, double rate) {
   const size_t size = parts_.arena->size();
   if (offset > size || count > size - offset) {
-    return absl::InvalidArgumentError(absl::StrCat("floats ", offset, " .. ", offset + count,
-                                                   " are outside 0 .. ", size));
+    return absl::InvalidArgumentError(
+        absl::StrCat("floats ", offset, " .. ", offset + count, " are outside 0 .. ", size));
   }
   return ApplyWithin(offset, count, step, rate);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rules are made of. Behind MakeOptimizer; to add one: a file with its class, a line here and in registry.cc.
+// What the rules are made of. Behind MakeOptimizer; to add one: a file with its class, a line here
+// and in registry.cc.
 // Thread-safety: as Optimizer.
 #ifndef GOSSIPGRAD_WORKER_OPTIM_RULES_H_
 #define GOSSIPGRAD_WORKER_OPTIM_RULES_H_
@@ -27,7 +28,8 @@ struct RuleParts {
   std::vector<ParamRange> ranges;  // of the parameters, one each
 };
 
-// Gaps between blocks stay zero under every rule: zero gradient, zero state and zero weight give zero.
+// Gaps between blocks stay zero under every rule: zero gradient, zero state and zero weight give
+// zero.
 class Rule : public Optimizer {
  public:
   explicit Rule(RuleParts parts) : parts_(std::move(parts)) {}

@@ -7,7 +7,8 @@
 namespace gg {
 namespace {
 
-// Gradient descent with momentum, Nesterov's or not, in Caffe's convention or PyTorch's (kernels/device.h).
+// Gradient descent with momentum, Nesterov's or not, in Caffe's convention or PyTorch's
+// (kernels/device.h).
 class Sgd : public ElementwiseRule {
  public:
   Sgd(RuleParts parts, bool rate_in_momentum)

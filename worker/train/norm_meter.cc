@@ -11,7 +11,7 @@ namespace gg {
 absl::Status NormMeter::Watch(uint64_t step, size_t offset, size_t count,
                               absl::FunctionRef<absl::Status()> update) {
   if (step % kNormsEvery != 0 || count == 0) return update();
-  if (step != step_) squared_update_ = 0;
+  if (step != step_) squared_update_ = shown_ = 0;
   step_ = step;
   if (before_ == nullptr || before_->floats().size() < count) {
     GG_ASSIGN_OR_RETURN(before_, device_.Allocate(count * sizeof(float)));
@@ -27,7 +27,7 @@ absl::Status NormMeter::Watch(uint64_t step, size_t offset, size_t count,
 
 absl::Status NormMeter::AfterStep(uint64_t step) {
   const bool measured = step % kNormsEvery == 0;
-  const bool late = step % kNormsEvery == 1;
+  const bool late = step == step_ + 1 && squared_update_ != shown_;
   if (!measured && !late) return absl::OkStatus();
   GG_ASSIGN_OR_RETURN(const double parameters, device_.SquaredNorm(stream_, arena_.weights()));
   if (measured) {
@@ -35,9 +35,10 @@ absl::Status NormMeter::AfterStep(uint64_t step) {
     metrics_.Set(GaugeId::kGradNorm, std::sqrt(gradient));
     metrics_.Set(GaugeId::kParamNorm, std::sqrt(parameters));
   }
-  const bool begun = measured ? step_ == step : step_ + 1 == step;
+  const bool begun = late || step == step_;
   if (begun && parameters > 0 && squared_update_ > 0) {
     metrics_.Set(GaugeId::kUpdateRatio, std::sqrt(squared_update_ / parameters));
+    shown_ = squared_update_;
   }
   return absl::OkStatus();
 }

@@ -233,10 +233,10 @@ TEST_P(VectorTest, AdamAndItsDirectionMatchTheFormula) {
         ++params.step;
         moving.Step(params, g, true);
         still.Step(params, g, false);
-        ASSERT_TRUE(device()
-                        .Adam(stream(), params, g, absl::MakeSpan(m), absl::MakeSpan(v),
-                              absl::MakeSpan(w))
-                        .ok());
+        ASSERT_TRUE(
+            device()
+                .Adam(stream(), params, g, absl::MakeSpan(m), absl::MakeSpan(v), absl::MakeSpan(w))
+                .ok());
         ASSERT_TRUE(device()
                         .AdamDirection(stream(), params, g, fixed, absl::MakeSpan(m2),
                                        absl::MakeSpan(v2), absl::MakeSpan(r))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods with an optimizer that has two state vectors (Adam's moments): each follows its rule, says what happens to
-// both, and closes with an average of all of a replica; and with one that has none.
+// Methods with an optimizer that has two state vectors (Adam's moments): each follows its rule,
+// says what happens to both, and closes with an average of all of a replica; and with one that has
+// none.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -41,7 +42,8 @@ std::vector<Method> Methods() {
     d.Update(d.Mean(d.Gradients(step)), step);
   };
   const auto partner = [](const DenseCluster& d, Rank r, uint64_t step) {
-    return MakeSchedule("dissemination", {.size = d.size(), .seed = SimModel().seed, .rotate = true})
+    return MakeSchedule("dissemination",
+                        {.size = d.size(), .seed = SimModel().seed, .rotate = true})
         .value()
         ->At(r, step)
         .recv_from;
@@ -105,7 +107,8 @@ std::vector<Method> Methods() {
          gossip(d, d.w, step);
          gossip(d, d.v, step);
        }},
-      // The update waits for the partner until the next step, and is the one of its own step all the same.
+      // The update waits for the partner until the next step, and is the one of its own step all
+      // the same.
       {"gossip-grad", "gradients",
        [gossip](DenseCluster& d, uint64_t step) {
          Vectors g = d.Gradients(step);

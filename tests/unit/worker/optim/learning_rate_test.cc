@@ -107,8 +107,8 @@ TEST(LearningRateTest, UnknownNamesGiveNoRateAtAll) {
 }
 
 TEST(LearningRateTest, AnEmptyRunHasARate) {
-  for (const char* policy : {"constant", "step", "multi-step", "exponential", "inverse", "poly",
-                             "cosine"}) {
+  for (const char* policy :
+       {"constant", "step", "multi-step", "exponential", "inverse", "poly", "cosine"}) {
     EXPECT_DOUBLE_EQ(LearningRate({.base = 1, .policy = policy, .milestones = {1}}, 0, 0, 0, 1), 1)
         << policy;
   }

@@ -69,7 +69,8 @@ TEST_F(ParamRangesTest, APatternWithoutAMatchNamesTheParameters) {
 TEST_F(ParamRangesTest, ARivalOfEqualLengthIsRefusedUnlessItSaysTheSame) {
   const absl::Status status = Refusal({.rate_factors = {{"fc1.b*", 2}, {"*.bias", 3}}});
   EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(status.message(), HasSubstr("spec.optimizer.rate_factors: \"*.bias\" and \"fc1.b*\""));
+  EXPECT_THAT(status.message(),
+              HasSubstr("spec.optimizer.rate_factors: \"*.bias\" and \"fc1.b*\""));
   EXPECT_THAT(status.message(), HasSubstr("fc1.bias"));
   EXPECT_TRUE(Refusal({.rate_factors = {{"fc1.b*", 2}, {"*.bias", 2}}}).ok());
   EXPECT_TRUE(Refusal({.rate_factors = {{"fc1.b*", 2}, {"*.bias", 3}, {"fc1.bias", 1}}}).ok())

@@ -207,11 +207,7 @@ TEST_F(EveryRule, ImpossibleSpecificationsAreRefused) {
 class LayerwiseOracle {
  public:
   LayerwiseOracle(const OptimizerSpec& spec, std::vector<float> weights, double decay)
-      : w(weights.begin(), weights.end()),
-        spec_(spec),
-        decay_(decay),
-        m_(w.size()),
-        v_(w.size()) {}
+      : w(weights.begin(), weights.end()), spec_(spec), decay_(decay), m_(w.size()), v_(w.size()) {}
 
   void Step(const std::vector<float>& g, int step, double rate) {
     spec_.name == "lars" ? Lars(g, rate) : Lamb(g, step, rate);
