@@ -141,8 +141,9 @@ const std::vector<Field>& FieldTable() {
             "off."),
       FloatMap("spec.optimizer.weight_decays", GG_REF(optimizer.weight_decays), "", From(0, 10),
                "`weight_decay` of the parameters whose names match a pattern, for example "
-               "{\"*.bias\": 0}. * stands for any text, ? for one character; of several patterns "
-               "the longest counts. A pattern without a match ends the job with the names."),
+               "`{\"*.bias\": 0}`. `*` stands for any text, `?` for one character; of several "
+               "patterns the longest counts. A pattern without a match ends the job with the names "
+               "that there are."),
       FloatMap("spec.optimizer.rate_factors", GG_REF(optimizer.rate_factors), "", From(0, 1000),
                "Factor on the rate of the parameters whose names match a pattern, as in "
                "`weight_decays`. 0 leaves them as they are."),
