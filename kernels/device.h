@@ -152,6 +152,18 @@ struct SgdParams {
   float momentum;
   float weight_decay;
   bool nesterov = false;
+  bool rate_in_momentum = true;  // Caffe's convention; false: PyTorch's
+};
+
+// Of one step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019). In double, for what is close to 1.
+struct AdamParams {
+  double learning_rate;
+  double beta1, beta2;  // shares of the moments that are kept, [0, 1)
+  double epsilon;
+  double weight_decay;
+  uint64_t step;  // number of this step, from 1
+  // True: the decay shrinks the weights (AdamW). False: it is part of the gradient.
+  bool decoupled_decay = false;
 };
 
 class Device {
@@ -168,13 +180,26 @@ class Device {
   virtual absl::Status Fill(Stream&, float a, Flat y) = 0;                         // y = a
   virtual absl::Status Axpby(Stream&, float a, ConstFlat x, float b, Flat y) = 0;  // y = a x + b y
   virtual absl::Status AddDifference(Stream&, float a, ConstFlat x, ConstFlat s,
-                                     Flat y) = 0;  // y += a (x - s)
-  // Squared Euclidean norms, accumulated in double: out = sum (x_i - y_i)^2. Waits for the result.
+                                     Flat y) = 0;                // y += a (x - s)
+  virtual absl::Status Clamp(Stream&, float limit, Flat y) = 0;  // y = y cut to -limit .. limit
+  // Squared Euclidean norms, accumulated in double: out = sum (x_i - y_i)^2, or sum x_i^2. Waits for the result.
   virtual absl::StatusOr<double> SquaredDistance(Stream&, ConstFlat x, ConstFlat y) = 0;
+  virtual absl::StatusOr<double> SquaredNorm(Stream&, ConstFlat x) = 0;
   // Caffe's convention, where the rate is part of v:
   //   d = rate (g + decay w); v = momentum v + d; w = w - v, or with nesterov w = w - (momentum v + d) with the new v.
-  // While the rate is constant that is PyTorch's nesterov, whose buffer is v / rate.
+  // PyTorch's, where it is not:
+  //   d = g + decay w; v = momentum v + d; w = w - rate v, or with nesterov w = w - rate (d + momentum v).
+  // While the rate is constant the two are the same but for v, which differs by the factor of the rate. v may be empty
+  // when momentum is 0: it is taken for zeros then.
   virtual absl::Status SgdMomentum(Stream&, const SgdParams&, ConstFlat g, Flat v, Flat w) = 0;
+  // With d = g + decay w, or d = g where the decay is decoupled:
+  //   m = beta1 m + (1 - beta1) d;  v = beta2 v + (1 - beta2) d^2
+  //   r = (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon)
+  // Adam:           w = w - rate r, after w = (1 - rate decay) w where the decay is decoupled.
+  // AdamDirection:  leaves w as it is and writes r, plus decay w where the decay is decoupled; the rate is not used.
+  virtual absl::Status Adam(Stream&, const AdamParams&, ConstFlat g, Flat m, Flat v, Flat w) = 0;
+  virtual absl::Status AdamDirection(Stream&, const AdamParams&, ConstFlat g, ConstFlat w, Flat m,
+                                     Flat v, Flat r) = 0;
 
   // Element-wise layers.
   virtual absl::Status Relu(Stream&, ConstFlat x, Flat y) = 0;  // x and y may coincide

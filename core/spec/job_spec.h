@@ -39,20 +39,31 @@ struct DataSpec {
 };
 
 struct OptimizerSpec {
-  std::string name = "sgd";
-  double momentum = 0.9;      // [0, 1)
-  double weight_decay = 0.0;  // L2 coefficient, added to the gradient
-  bool nesterov = false;      // the step looks ahead along the momentum
+  std::string name = "sgd";         // sgd | sgd-pytorch | adam | adamw | lars | lamb
+  double momentum = 0.9;            // sgd, sgd-pytorch, lars: [0, 1)
+  double weight_decay = 0.0;        // coefficient, >= 0
+  bool nesterov = false;            // sgd, sgd-pytorch: the step looks ahead along the momentum
+  double beta1 = 0.9;               // adam, adamw, lamb: kept of the first moment, [0, 1)
+  double beta2 = 0.999;             // adam, adamw, lamb: kept of the second moment, [0, 1)
+  double epsilon = 1e-8;            // adam, adamw, lamb: added to the root of the second moment
+  double trust_coefficient = 1e-3;  // lars: length of a step over that of the weights
+  double clip_norm = 0.0;           // bound of the norm of a worker's gradient; 0 = none
+  double clip_value = 0.0;          // bound of the size of each value of it; 0 = none
+  std::map<std::string, double> weight_decays = {};  // by patterns of parameter names
+  std::map<std::string, double> rate_factors = {};   // by patterns of parameter names
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 };
 
 struct LearningRateSpec {
   double base = 0.01;
-  std::string policy = "cosine";  // constant | step | poly | cosine
-  double gamma = 0.1;             // step: factor at each drop
-  double step_epochs = 10;        // step: epochs between drops
-  double power = 1.0;             // poly: exponent
-  double warmup_epochs = 0;       // linear ramp from base/steps to the full rate
+  // constant | step | multi-step | exponential | inverse | poly | cosine
+  std::string policy = "cosine";
+  double gamma = 0.1;                    // step, multi-step, exponential, inverse
+  double step_epochs = 10;               // step: epochs between drops
+  std::vector<int64_t> milestones = {};  // multi-step: epochs at which the rate drops
+  double power = 1.0;                    // poly, inverse: exponent
+  double floor = 0.0;                    // cosine: share of the full rate that is left at the end
+  double warmup_epochs = 0;              // linear ramp from base/steps to the full rate
   std::string scaling = "none";  // none | linear | sqrt: factor on `base` for the number of workers
   double max_scaled = 0.0;       // upper bound of the scaled rate; 0 = no bound
   friend bool operator==(const LearningRateSpec&, const LearningRateSpec&) = default;

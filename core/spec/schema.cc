@@ -70,16 +70,6 @@ absl::StatusOr<T> ParseInteger(absl::string_view text, absl::string_view wanted)
   return value;
 }
 
-absl::StatusOr<double> ParseFloat(absl::string_view text) {
-  double value = 0;
-  // SimpleAtod also takes "inf" and "nan", which no field means, and hexadecimal forms.
-  if (IsHex(text) || !absl::SimpleAtod(absl::StripAsciiWhitespace(text), &value) ||
-      !std::isfinite(value)) {
-    return absl::InvalidArgumentError(absl::StrCat("expected a number, got ", Quoted(text)));
-  }
-  return value;
-}
-
 absl::StatusOr<bool> ParseBool(absl::string_view text) {
   const std::string lower = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
   if (lower == "true") return true;
@@ -145,6 +135,8 @@ absl::string_view FieldTypeName(FieldType type) {
       return "list of int";
     case FieldType::kStringMap:
       return "map of string";
+    case FieldType::kFloatMap:
+      return "map of float";
   }
   return "unknown";
 }
@@ -236,6 +228,15 @@ std::string ValueToText(const FieldValue& value) {
     std::string operator()(const std::map<std::string, std::string>& v) const {
       return absl::StrCat("{", absl::StrJoin(v, ", ", absl::PairFormatter(": ")), "}");
     }
+    std::string operator()(const std::map<std::string, double>& v) const {
+      return absl::StrCat(
+          "{",
+          absl::StrJoin(v, ", ",
+                        [](std::string* out, const std::pair<const std::string, double>& entry) {
+                          absl::StrAppend(out, entry.first, ": ", NumberText(entry.second));
+                        }),
+          "}");
+    }
   };
   return std::visit(Visitor(), value);
 }
@@ -266,9 +267,20 @@ absl::StatusOr<FieldValue> ParseScalar(const Field& field, absl::string_view tex
       return FieldValue(std::move(v));
     }
     case FieldType::kStringMap:
+    case FieldType::kFloatMap:
       return absl::InvalidArgumentError("expected key: value pairs, got a single value");
   }
   return absl::InternalError("field of unknown type");
+}
+
+absl::StatusOr<double> ParseFloat(absl::string_view text) {
+  double value = 0;
+  // SimpleAtod also takes "inf" and "nan", which no field means, and hexadecimal forms.
+  if (IsHex(text) || !absl::SimpleAtod(absl::StripAsciiWhitespace(text), &value) ||
+      !std::isfinite(value)) {
+    return absl::InvalidArgumentError(absl::StrCat("expected a number, got ", Quoted(text)));
+  }
+  return value;
 }
 
 absl::StatusOr<std::vector<int64_t>> ParseIntList(absl::string_view text) {
@@ -300,6 +312,41 @@ absl::Status SetField(const Field& field, FieldValue value, JobSpec* spec) {
       field.ref(*spec));
 }
 
+namespace {
+
+bool IsMap(const Field& field) {
+  return field.type == FieldType::kStringMap || field.type == FieldType::kFloatMap;
+}
+
+// The map of which `path`, with or without "spec.", names a key.
+const Field* FindMapOf(absl::string_view path, absl::string_view* key) {
+  for (const Field& field : Fields()) {
+    if (!IsMap(field)) continue;
+    for (const absl::string_view name : {field.path, absl::StripPrefix(field.path, "spec.")}) {
+      *key = path;
+      if (absl::ConsumePrefix(key, name) && absl::ConsumePrefix(key, ".") && !key->empty()) {
+        return &field;
+      }
+    }
+  }
+  return nullptr;
+}
+
+absl::Status SetKey(const Field& map, absl::string_view key, absl::string_view text,
+                    JobSpec* spec) {
+  const FieldRef ref = map.ref(*spec);
+  if (map.type == FieldType::kStringMap) {
+    (*std::get<std::map<std::string, std::string>*>(ref))[std::string(key)] = std::string(text);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<double> value = ParseFloat(text);
+  GG_RETURN_IF_ERROR(Annotate(value.status(), absl::StrCat(map.path, ".", key)));
+  (*std::get<std::map<std::string, double>*>(ref))[std::string(key)] = *value;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status ApplyOverride(absl::string_view assignment, JobSpec* spec, std::string* full_path) {
   const size_t equals = assignment.find('=');
   if (equals == absl::string_view::npos || equals == 0) {
@@ -309,17 +356,16 @@ absl::Status ApplyOverride(absl::string_view assignment, JobSpec* spec, std::str
   const absl::string_view path = absl::StripAsciiWhitespace(assignment.substr(0, equals));
   const absl::string_view text = assignment.substr(equals + 1);
 
-  constexpr absl::string_view kLabels = "metadata.labels.";
-  if (absl::string_view key = path; absl::ConsumePrefix(&key, kLabels) && !key.empty()) {
-    spec->labels[std::string(key)] = std::string(text);
-    if (full_path != nullptr) *full_path = std::string(path);
-    return absl::OkStatus();
+  absl::string_view key;
+  if (const Field* map = FindMapOf(path, &key); map != nullptr) {
+    if (full_path != nullptr) *full_path = absl::StrCat(map->path, ".", key);
+    return SetKey(*map, key, text, spec);
   }
   const Field* field = FindField(path);
   if (field == nullptr) field = FindField(absl::StrCat("spec.", path));
   if (field == nullptr) return UnknownPath(path);
   if (full_path != nullptr) *full_path = std::string(field->path);
-  if (field->type == FieldType::kStringMap) {
+  if (IsMap(*field)) {
     return absl::InvalidArgumentError(
         absl::StrCat(field->path, ": set one key at a time: ", field->path, ".KEY=VALUE"));
   }

@@ -23,18 +23,19 @@
 
 namespace gg {
 
-enum class FieldType { kString, kInt, kUint, kFloat, kBool, kIntList, kStringMap };
+enum class FieldType { kString, kInt, kUint, kFloat, kBool, kIntList, kStringMap, kFloatMap };
 
-// "string", "int", "uint", "float", "bool", "list of int", "map of string".
+// "string", "int", "uint", "float", "bool", "list of int", "map of string", "map of float".
 absl::string_view FieldTypeName(FieldType type);
 
 // The alternatives are in the order of FieldType.
 using FieldValue = std::variant<std::string, int64_t, uint64_t, double, bool, std::vector<int64_t>,
-                                std::map<std::string, std::string>>;
-using FieldRef = std::variant<std::string*, int64_t*, uint64_t*, double*, bool*,
-                              std::vector<int64_t>*, std::map<std::string, std::string>*>;
+                                std::map<std::string, std::string>, std::map<std::string, double>>;
+using FieldRef =
+    std::variant<std::string*, int64_t*, uint64_t*, double*, bool*, std::vector<int64_t>*,
+                 std::map<std::string, std::string>*, std::map<std::string, double>*>;
 
-// Which numbers a field takes; for a list, each of its elements. Open ends exclude the bound
+// Which numbers a field takes; for a list or map, each of its values. Open ends exclude the bound
 // itself.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
@@ -88,6 +89,8 @@ std::string ValueToText(const FieldValue& value);
 // Reads one scalar as the field's type (of a list field: as an element, see ParseIntList) and
 // checks nothing else. kInvalidArgument with a message that completes "spec.x: ".
 absl::StatusOr<FieldValue> ParseScalar(const Field& field, absl::string_view text);
+// A finite number; one value of a map of float.
+absl::StatusOr<double> ParseFloat(absl::string_view text);
 // "[1, 2]", "1,2" or "1".
 absl::StatusOr<std::vector<int64_t>> ParseIntList(absl::string_view text);
 
@@ -96,7 +99,7 @@ absl::StatusOr<std::vector<int64_t>> ParseIntList(absl::string_view text);
 absl::Status SetField(const Field& field, FieldValue value, JobSpec* spec);
 
 // "path=value" of the command line: path with or without "spec.", e.g. "train.epochs=3" or
-// "metadata.labels.team=x". On success `*full_path` (may be null) is the path as the table has it.
+// "metadata.labels.team=x" (one key of a map). On success `*full_path` (may be null) is the path as the table has it.
 // kInvalidArgument (bad value or form) and kNotFound (unknown path, with a suggestion) otherwise.
 // Ranges and cross-field rules are Validate()'s.
 absl::Status ApplyOverride(absl::string_view assignment, JobSpec* spec, std::string* full_path);

@@ -35,6 +35,9 @@ Field Choice(Str path, Ref ref, std::vector<Str> choices, Str help) {
 Field Map(Str path, Ref ref, Str help) {
   return {path, FieldType::kStringMap, "", {}, {}, help, ref};
 }
+Field FloatMap(Str path, Ref ref, Str unit, Range range, Str help) {
+  return {path, FieldType::kFloatMap, unit, range, {}, help, ref};
+}
 Field Bool(Str path, Ref ref, Str help) {
   return {path, FieldType::kBool, "", {}, {}, help, ref};
 }
@@ -103,29 +106,75 @@ const std::vector<Field>& FieldTable() {
       Int("spec.data.test_samples", GG_REF(data.test_samples), "samples", From(1, 1e9),
           "Size of the test set. Used by synthetic only."),
 
-      Choice("spec.optimizer.name", GG_REF(optimizer.name), {"sgd"},
-             "Update rule. sgd: stochastic gradient descent with momentum."),
+      Choice("spec.optimizer.name", GG_REF(optimizer.name),
+             {"sgd", "sgd-pytorch", "adam", "adamw", "lars", "lamb"},
+             "Update rule (docs/optimizers.md). sgd: stochastic gradient descent with momentum, of "
+             "which the rate is a part, as in Caffe. sgd-pytorch: the same with the rate outside. "
+             "adam: by the first two moments of the gradient; adamw: with decay apart from the "
+             "gradient. lars, lamb: sgd and adamw with steps in proportion to the weights of each "
+             "layer, for large batches."),
       Float("spec.optimizer.momentum", GG_REF(optimizer.momentum), "", HalfOpen(0, 1),
-            "Share of the previous update that is kept. 0 = plain SGD."),
+            "Share of the previous update that is kept. 0 = plain SGD. Used by sgd, sgd-pytorch "
+            "and lars."),
       Float("spec.optimizer.weight_decay", GG_REF(optimizer.weight_decay), "", From(0, 10),
-            "L2 coefficient: this multiple of the weights is added to the gradient."),
+            "L2 coefficient: this multiple of the weights is added to the gradient; with adamw "
+            "and lamb to the step."),
       Bool("spec.optimizer.nesterov", GG_REF(optimizer.nesterov),
-           "Nesterov's momentum: the step looks ahead along the momentum."),
+           "Nesterov's momentum: the step looks ahead along the momentum. Used by sgd and "
+           "sgd-pytorch."),
+      Float("spec.optimizer.beta1", GG_REF(optimizer.beta1), "", HalfOpen(0, 1),
+            "Share of the first moment that a step keeps. Used by adam, adamw and lamb."),
+      Float("spec.optimizer.beta2", GG_REF(optimizer.beta2), "", HalfOpen(0, 1),
+            "Share of the second moment that a step keeps. Used by adam, adamw and lamb."),
+      Float("spec.optimizer.epsilon", GG_REF(optimizer.epsilon), "", From(1e-30, 1),
+            "Added to the root of the second moment. Used by adam, adamw and lamb."),
+      Float("spec.optimizer.trust_coefficient", GG_REF(optimizer.trust_coefficient), "",
+            Above(0, 1),
+            "How far a step of rate 1 moves a layer, as a share of the norm of its weights. Used "
+            "by lars only."),
+      Float("spec.optimizer.clip_norm", GG_REF(optimizer.clip_norm), "", From(0, 1e9),
+            "Each worker's own gradient is scaled down to this norm, over all layers, before it is "
+            "used or exchanged. No layer can then be sent before back-propagation has ended. 0 = "
+            "off."),
+      Float("spec.optimizer.clip_value", GG_REF(optimizer.clip_value), "", From(0, 1e9),
+            "Each value of a worker's own gradient is cut to this size, before `clip_norm`. 0 = "
+            "off."),
+      FloatMap("spec.optimizer.weight_decays", GG_REF(optimizer.weight_decays), "", From(0, 10),
+               "`weight_decay` of the parameters whose names match a pattern, for example "
+               "`{\"*.bias\": 0}`. `*` stands for any text, `?` for one character; of several "
+               "patterns the longest counts. A pattern without a match ends the job with the names "
+               "that there are."),
+      FloatMap("spec.optimizer.rate_factors", GG_REF(optimizer.rate_factors), "", From(0, 1000),
+               "Factor on the rate of the parameters whose names match a pattern, as in "
+               "`weight_decays`. 0 leaves them as they are."),
 
       Float("spec.learning_rate.base", GG_REF(learning_rate.base), "", Above(0, 100),
             "The rate before `scaling`."),
       Choice(
           "spec.learning_rate.policy", GG_REF(learning_rate.policy),
-          {"constant", "step", "poly", "cosine"},
-          "How the rate falls. constant: not. step: times `gamma` every `step_epochs`. poly: (1 - "
-          "progress) to "
-          "the power of `power`. cosine: half a cosine from the full rate to 0 at the last step."),
-      Float("spec.learning_rate.gamma", GG_REF(learning_rate.gamma), "", Above(0, 10),
-            "Factor on the rate at each drop. Used by step only."),
+          {"constant", "step", "multi-step", "exponential", "inverse", "poly", "cosine"},
+          "How the rate falls. constant: not. step: times `gamma` every `step_epochs`. multi-step: "
+          "times `gamma` at each of `milestones`. exponential: times `gamma` in the course of "
+          "every "
+          "epoch. inverse: (1 + `gamma` t) to the power of -`power` at step t. poly: (1 - "
+          "progress) "
+          "to the power of `power`. cosine: half a cosine from the full rate to `floor` at the "
+          "last "
+          "step."),
+      Float(
+          "spec.learning_rate.gamma", GG_REF(learning_rate.gamma), "", Above(0, 10),
+          "Factor on the rate at each drop or in each epoch; with inverse the slope per step. Used "
+          "by step, multi-step, exponential and inverse."),
       Float("spec.learning_rate.step_epochs", GG_REF(learning_rate.step_epochs), "epochs",
             Above(0, 1e6), "Epochs between two drops. Used by step only."),
+      Ints("spec.learning_rate.milestones", GG_REF(learning_rate.milestones), "epochs",
+           From(1, 1e6),
+           "Epochs after which the rate drops, in rising order. Used by multi-step "
+           "only."),
       Float("spec.learning_rate.power", GG_REF(learning_rate.power), "", Above(0, 100),
-            "Exponent. Used by poly only."),
+            "Exponent. Used by poly and inverse."),
+      Float("spec.learning_rate.floor", GG_REF(learning_rate.floor), "", From(0, 1),
+            "Share of the full rate that is left at the last step. Used by cosine only."),
       Float("spec.learning_rate.warmup_epochs", GG_REF(learning_rate.warmup_epochs), "epochs",
             From(0, 1e6),
             "The rate grows linearly to its full value during these first epochs, as a factor on "

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/spec/optimizer_rules.h"
 #include "core/spec/schema.h"
 #include "core/spec/suggest.h"
 #include "core/worker_id.h"
@@ -46,6 +48,7 @@ class Checker {
     CheckLabels();
     CheckModel();
     CheckData();
+    CheckOptimizer();
     CheckPayload();
     CheckEncoding();
     CheckSchedule();
@@ -100,6 +103,9 @@ class Checker {
       case FieldType::kIntList:
         CheckList(field, std::get<std::vector<int64_t>>(value));
         break;
+      case FieldType::kFloatMap:
+        CheckMap(field, std::get<std::map<std::string, double>>(value));
+        break;
       case FieldType::kUint:
       case FieldType::kBool:
       case FieldType::kStringMap:
@@ -114,6 +120,27 @@ class Checker {
     }
     for (size_t i = 0; i < list.size(); ++i) {
       if (!CheckNumber(field, list[i], absl::StrCat("value ", i + 1, ": "))) return;
+    }
+  }
+
+  // Keys are patterns of parameter names.
+  void CheckMap(const Field& field, const std::map<std::string, double>& map) {
+    if (map.size() > kMaxListLength) {
+      Add(field.path, absl::StrCat("at most ", kMaxListLength, " patterns, got ", map.size()));
+      return;
+    }
+    const auto plain = [](char c) {
+      return absl::ascii_isalnum(c) || absl::StrContains("*?._-", absl::string_view(&c, 1));
+    };
+    for (const auto& [key, value] : map) {
+      if (key.empty() || key.size() > kMaxName || !std::all_of(key.begin(), key.end(), plain)) {
+        Add(field.path,
+            absl::StrCat("pattern \"", key, "\" must be 1 to ", kMaxName,
+                         " letters, digits, '*', '?', '.', '_' or '-'"),
+            "for example *.bias");
+        return;
+      }
+      if (!CheckNumber(field, value, absl::StrCat("\"", key, "\": "))) return;
     }
   }
 
@@ -277,6 +304,12 @@ class Checker {
     if (samples <= 0 || samples >= spec_.workers.max || Has("spec.workers.max")) return;
     Add(path, absl::StrCat("each worker needs at least one sample, got ", samples, " for up to ",
                            spec_.workers.max, " workers"));
+  }
+
+  void CheckOptimizer() {
+    for (FieldError& error : OptimizerErrors(spec_)) {
+      if (!Has(error.path)) errors_.push_back(std::move(error));
+    }
   }
 
   // The workers refuse the same, whatever their number (worker/exchange/registry.cc).

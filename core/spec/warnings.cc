@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/spec/optimizer_rules.h"
 #include "core/spec/schema.h"
 #include "core/spec/validate.h"
 
@@ -83,16 +84,13 @@ std::vector<FieldError> Warnings(const JobSpec& spec) {
                    "gradients alone lets the replicas drift apart, which can end in divergence",
                    "use weights, or set spec.exchange.average_every (for example 50)"});
   }
-  if (gossips && spec.exchange.payload == "weights-momentum" && spec.optimizer.momentum == 0) {
-    out.push_back({"spec.exchange.payload", "with momentum 0 the momentum sent is all zeros",
-                   "use weights: half the bytes, the same result"});
+  if (gossips && spec.exchange.payload == "weights-momentum" && spec.optimizer.momentum == 0 &&
+      !HasSecondMoment(spec.optimizer)) {
+    out.push_back({"spec.exchange.payload", "with momentum 0 there is no momentum to send",
+                   "use weights, which says what is sent"});
   }
   WarnOfExchange(spec.exchange, out);
-  if (spec.optimizer.nesterov && spec.optimizer.momentum == 0) {
-    out.push_back({"spec.optimizer.nesterov",
-                   "with momentum 0 there is nothing to look ahead along",
-                   "set spec.optimizer.momentum (for example 0.9), or leave nesterov out"});
-  }
+  for (FieldError& warning : OptimizerWarnings(spec)) out.push_back(std::move(warning));
   if (spec.workers.max > 1 && !spec.exchange.final_average && spec.exchange.algorithm == "none") {
     out.push_back(
         {"spec.exchange.final_average", "the workers train alone and are never averaged", ""});

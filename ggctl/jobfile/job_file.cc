@@ -194,7 +194,9 @@ class Reader {
     }
     absl::StatusOr<FieldValue> value = FieldValue();
     if (field.type == FieldType::kStringMap) {
-      value = ReadStringMap(field, node);
+      value = ReadMap<std::string>(field, node);
+    } else if (field.type == FieldType::kFloatMap) {
+      value = ReadMap<double>(field, node);
     } else if (field.type == FieldType::kIntList && node.kind == YamlNode::Kind::kList) {
       value = ReadIntList(field, node);
     } else if (node.kind != YamlNode::Kind::kScalar || field.type == FieldType::kIntList) {
@@ -239,18 +241,35 @@ class Reader {
     return FieldValue(std::move(list));
   }
 
-  absl::StatusOr<FieldValue> ReadStringMap(const Field& field, const YamlNode& node) {
+  template <typename Value>
+  static absl::StatusOr<Value> ReadValue(const YamlNode& node) {
+    if constexpr (std::is_same_v<Value, double>) {
+      if (node.quoted) return absl::InvalidArgumentError("expected a number, got text in quotes");
+      return ParseFloat(node.text);
+    } else {
+      return node.text;
+    }
+  }
+
+  template <typename Value>
+  absl::StatusOr<FieldValue> ReadMap(const Field& field, const YamlNode& node) {
     if (node.kind != YamlNode::Kind::kMap) {
       return absl::InvalidArgumentError(
           absl::StrCat("expected key: value pairs, got ", KindName(node.kind)));
     }
-    std::map<std::string, std::string> map;
+    std::map<std::string, Value> map;
     for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
       const YamlNode& key = node.items[i];
       const YamlNode& value = node.items[i + 1];
       if (key.kind != YamlNode::Kind::kScalar || value.kind != YamlNode::Kind::kScalar) {
-        Add(key.position, field.path, "expected a text value for each key", "");
-      } else if (!map.emplace(key.text, value.text).second) {
+        Add(key.position, field.path, "expected a single value for each key", "");
+        continue;
+      }
+      const absl::StatusOr<Value> read = ReadValue<Value>(value);
+      if (!read.ok()) {
+        Add(value.position, field.path,
+            absl::StrCat("key \"", key.text, "\": ", read.status().message()), "");
+      } else if (!map.emplace(key.text, *read).second) {
         Add(key.position, field.path, absl::StrCat("key \"", key.text, "\" given twice"),
             "remove one of them");
       }

@@ -35,6 +35,11 @@ absl::Status CheckLabels(absl::Span<const int32_t> labels, int64_t classes) {
   return absl::OkStatus();
 }
 
+absl::Status CheckStep(absl::string_view op, uint64_t step) {
+  if (step > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(op, ": step is 0, they are numbered from 1"));
+}
+
 struct RowLoss {
   double loss;
   bool correct;
@@ -108,18 +113,65 @@ absl::Status CpuDevice::AddDifference(Stream&, float a, ConstFlat x, ConstFlat s
   return absl::OkStatus();
 }
 
+absl::Status CpuDevice::Clamp(Stream&, float limit, Flat y) {
+  if (!(limit >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Clamp: limit is ", limit, ", must be at least 0"));
+  }
+  ForRanges(y.size(), [&](size_t begin, size_t end) {
+    vector_ops::Clamp(end - begin, limit, y.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
 // One thread whatever the device has: the order of the additions decides the last bits.
 absl::StatusOr<double> CpuDevice::SquaredDistance(Stream&, ConstFlat x, ConstFlat y) {
   GG_RETURN_IF_ERROR(CheckSize("SquaredDistance: y", y.size(), x.size()));
   return vector_ops::SquaredDistance(x.size(), x.data(), y.data());
 }
 
+absl::StatusOr<double> CpuDevice::SquaredNorm(Stream&, ConstFlat x) {
+  return vector_ops::SquaredNorm(x.size(), x.data());
+}
+
 absl::Status CpuDevice::SgdMomentum(Stream&, const SgdParams& params, ConstFlat g, Flat v, Flat w) {
-  GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: v", v.size(), g.size()));
+  const bool plain = v.empty() && params.momentum == 0;
+  if (!plain) GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: v", v.size(), g.size()));
   GG_RETURN_IF_ERROR(CheckSize("SgdMomentum: w", w.size(), g.size()));
   ForRanges(g.size(), [&](size_t begin, size_t end) {
-    vector_ops::SgdMomentum(end - begin, params, g.data() + begin, v.data() + begin,
-                            w.data() + begin);
+    if (plain) {
+      vector_ops::Sgd(end - begin, params, g.data() + begin, w.data() + begin);
+    } else {
+      vector_ops::SgdMomentum(end - begin, params, g.data() + begin, v.data() + begin,
+                              w.data() + begin);
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Adam(Stream&, const AdamParams& params, ConstFlat g, Flat m, Flat v,
+                             Flat w) {
+  GG_RETURN_IF_ERROR(CheckStep("Adam", params.step));
+  GG_RETURN_IF_ERROR(CheckSize("Adam: m", m.size(), g.size()));
+  GG_RETURN_IF_ERROR(CheckSize("Adam: v", v.size(), g.size()));
+  GG_RETURN_IF_ERROR(CheckSize("Adam: w", w.size(), g.size()));
+  ForRanges(g.size(), [&](size_t begin, size_t end) {
+    vector_ops::Adam(end - begin, params, g.data() + begin, m.data() + begin, v.data() + begin,
+                     w.data() + begin);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::AdamDirection(Stream&, const AdamParams& params, ConstFlat g, ConstFlat w,
+                                      Flat m, Flat v, Flat r) {
+  GG_RETURN_IF_ERROR(CheckStep("AdamDirection", params.step));
+  GG_RETURN_IF_ERROR(CheckSize("AdamDirection: w", w.size(), g.size()));
+  GG_RETURN_IF_ERROR(CheckSize("AdamDirection: m", m.size(), g.size()));
+  GG_RETURN_IF_ERROR(CheckSize("AdamDirection: v", v.size(), g.size()));
+  GG_RETURN_IF_ERROR(CheckSize("AdamDirection: r", r.size(), g.size()));
+  ForRanges(g.size(), [&](size_t begin, size_t end) {
+    vector_ops::AdamDirection(end - begin, params, g.data() + begin, w.data() + begin,
+                              m.data() + begin, v.data() + begin, r.data() + begin);
   });
   return absl::OkStatus();
 }

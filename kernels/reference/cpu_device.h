@@ -22,8 +22,13 @@ class CpuDevice : public Device {
   absl::Status Fill(Stream&, float a, Flat y) override;
   absl::Status Axpby(Stream&, float a, ConstFlat x, float b, Flat y) override;
   absl::Status AddDifference(Stream&, float a, ConstFlat x, ConstFlat s, Flat y) override;
+  absl::Status Clamp(Stream&, float limit, Flat y) override;
   absl::StatusOr<double> SquaredDistance(Stream&, ConstFlat x, ConstFlat y) override;
+  absl::StatusOr<double> SquaredNorm(Stream&, ConstFlat x) override;
   absl::Status SgdMomentum(Stream&, const SgdParams&, ConstFlat g, Flat v, Flat w) override;
+  absl::Status Adam(Stream&, const AdamParams&, ConstFlat g, Flat m, Flat v, Flat w) override;
+  absl::Status AdamDirection(Stream&, const AdamParams&, ConstFlat g, ConstFlat w, Flat m, Flat v,
+                             Flat r) override;
   absl::Status Relu(Stream&, ConstFlat x, Flat y) override;
   absl::Status ReluBackward(Stream&, ConstFlat y, ConstFlat dy, Flat dx) override;
   absl::Status Multiply(Stream&, ConstFlat x, ConstFlat mask, Flat y) override;

@@ -14,8 +14,14 @@ namespace gg::vector_ops {
 
 void Axpby(size_t n, float a, const float* x, float b, float* y);
 void AddDifference(size_t n, float a, const float* x, const float* s, float* y);
+void Clamp(size_t n, float limit, float* y);
 double SquaredDistance(size_t n, const float* x, const float* y);
+double SquaredNorm(size_t n, const float* x);
+void Sgd(size_t n, const SgdParams& params, const float* g, float* w);
 void SgdMomentum(size_t n, const SgdParams& params, const float* g, float* v, float* w);
+void Adam(size_t n, const AdamParams& params, const float* g, float* m, float* v, float* w);
+void AdamDirection(size_t n, const AdamParams& params, const float* g, const float* w, float* m,
+                   float* v, float* r);
 void Relu(size_t n, const float* x, float* y);
 void ReluBackward(size_t n, const float* y, const float* dy, float* dx);
 void Multiply(size_t n, const float* x, const float* mask, float* y);

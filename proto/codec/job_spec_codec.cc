@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/codec/job_spec_codec.h"
 
-#include <cstdint>
-#include <vector>
+#include <map>
+#include <string>
 
 namespace gg {
 namespace {
@@ -18,9 +18,16 @@ namespace v1 = gossipgrad::v1;
   X(mean)                    \
   X(stddev)                  \
   X(exchange) X(limit_train) X(limit_test) L(shape) X(classes) X(train_samples) X(test_samples)
-#define GG_OPTIMIZER_FIELDS(X, L) X(name) X(momentum) X(weight_decay) X(nesterov)
+#define GG_OPTIMIZER_FIELDS(X, L) \
+  X(name)                         \
+  X(momentum)                     \
+  X(weight_decay)                 \
+  X(nesterov) X(beta1) X(beta2) X(epsilon) X(trust_coefficient) X(clip_norm) X(clip_value)
 #define GG_LEARNING_RATE_FIELDS(X, L) \
-  X(base) X(policy) X(gamma) X(step_epochs) X(power) X(warmup_epochs) X(scaling) X(max_scaled)
+  X(base)                             \
+  X(policy)                           \
+  X(gamma)                            \
+  X(step_epochs) L(milestones) X(power) X(floor) X(warmup_epochs) X(scaling) X(max_scaled)
 #define GG_EXCHANGE_FIELDS(X, L) \
   X(algorithm)                   \
   X(schedule)                    \
@@ -70,15 +77,27 @@ GG_SECTION(ExchangeSpec, GG_EXCHANGE_FIELDS)
 GG_SECTION(TrainSpec, GG_TRAIN_FIELDS)
 GG_SECTION(WorkersSpec, GG_WORKERS_FIELDS)
 
+template <typename Value>
+void WriteMap(const std::map<std::string, Value>& from,
+              google::protobuf::Map<std::string, Value>* to) {
+  to->insert(from.begin(), from.end());
+}
+template <typename Value>
+std::map<std::string, Value> ReadMap(const google::protobuf::Map<std::string, Value>& from) {
+  return {from.begin(), from.end()};
+}
+
 }  // namespace
 
 v1::JobSpec ToProto(const JobSpec& spec) {
   v1::JobSpec proto;
   proto.set_name(spec.name);
-  for (const auto& [key, value] : spec.labels) (*proto.mutable_labels())[key] = value;
+  WriteMap(spec.labels, proto.mutable_labels());
   Write(spec.model, proto.mutable_model());
   Write(spec.data, proto.mutable_data());
   Write(spec.optimizer, proto.mutable_optimizer());
+  WriteMap(spec.optimizer.weight_decays, proto.mutable_optimizer()->mutable_weight_decays());
+  WriteMap(spec.optimizer.rate_factors, proto.mutable_optimizer()->mutable_rate_factors());
   Write(spec.learning_rate, proto.mutable_learning_rate());
   Write(spec.exchange, proto.mutable_exchange());
   Write(spec.train, proto.mutable_train());
@@ -89,10 +108,12 @@ v1::JobSpec ToProto(const JobSpec& spec) {
 JobSpec FromProto(const v1::JobSpec& proto) {
   JobSpec spec;
   spec.name = proto.name();
-  for (const auto& [key, value] : proto.labels()) spec.labels[key] = value;
+  spec.labels = ReadMap(proto.labels());
   Read(proto.model(), &spec.model);
   Read(proto.data(), &spec.data);
   Read(proto.optimizer(), &spec.optimizer);
+  spec.optimizer.weight_decays = ReadMap(proto.optimizer().weight_decays());
+  spec.optimizer.rate_factors = ReadMap(proto.optimizer().rate_factors());
   Read(proto.learning_rate(), &spec.learning_rate);
   Read(proto.exchange(), &spec.exchange);
   Read(proto.train(), &spec.train);

@@ -60,7 +60,7 @@ class NetworkGoldensTest : public NumericTest {
       ASSERT_TRUE(loss.ok()) << loss.status();
       const double want = golden.scalar(absl::StrCat("step", step, ".loss"));
       EXPECT_NEAR(loss->loss_sum, want, kLossTolerance * want) << "step " << step;
-      ASSERT_TRUE(net.Backward([&](BlockIndex b) { return (*sgd)->Update(b, kRate); }).ok());
+      ASSERT_TRUE(net.Backward([&](BlockIndex b) { return (*sgd)->Update(b, step, kRate); }).ok());
       if (step > 0) continue;
       ForEachTensor(arena, [&](const TensorInfo& t) {
         if (HasNoEffect(t.name)) {

@@ -7,6 +7,7 @@
 #ifndef GOSSIPGRAD_TESTS_SUPPORT_DENSE_CLUSTER_H_
 #define GOSSIPGRAD_TESTS_SUPPORT_DENSE_CLUSTER_H_
 
+#include <cmath>
 #include <vector>
 
 #include "tests/support/sim_worker.h"
@@ -24,6 +25,7 @@ class DenseCluster {
       for (const size_t i : offsets) weights.push_back(static_cast<float>(model.Initial(i)));
     }
     for (auto& momentum : v) momentum.assign(offsets.size(), 0);
+    s = v;
   }
 
   int size() const { return static_cast<int>(w.size()); }
@@ -43,6 +45,10 @@ class DenseCluster {
   void Update(const Vectors& g, uint64_t step) {
     for (Rank r = 0; r < size(); ++r) {
       for (size_t k = 0; k < offsets_.size(); ++k) {
+        if (model_.adam) {
+          AdamUpdate(g[r][k], step, v[r][k], s[r][k], w[r][k]);
+          continue;
+        }
         const double d = model_.Rate(step) * g[r][k];
         v[r][k] = model_.momentum * v[r][k] + d;
         w[r][k] -= model_.nesterov ? model_.momentum * v[r][k] + d : v[r][k];
@@ -61,8 +67,18 @@ class DenseCluster {
   }
 
   Vectors w, v;
+  Vectors s;  // Adam's second moments; v has the first
 
  private:
+  void AdamUpdate(double g, uint64_t step, double& first, double& second, double& weight) const {
+    const double t = static_cast<double>(step + 1);
+    first = model_.beta1 * first + (1 - model_.beta1) * g;
+    second = model_.beta2 * second + (1 - model_.beta2) * g * g;
+    const double mean = first / (1 - std::pow(model_.beta1, t));
+    const double square = second / (1 - std::pow(model_.beta2, t));
+    weight -= model_.Rate(step) * mean / (std::sqrt(square) + model_.epsilon);
+  }
+
   const SimModel model_;
   const std::vector<size_t> offsets_;
 };

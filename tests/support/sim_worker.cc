@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/sim_worker.h"
 
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -99,6 +100,8 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
   }
   auto arena = ParamArena::Create(*device_, std::move(blocks), model.buffer_floats);
   arena_ = std::move(arena).value();
+  const int state_vectors = model.adam ? 2 : model.momentum > 0 ? 1 : 0;
+  if (!arena_->AllocateState(*device_, state_vectors).ok()) std::abort();
   for (const size_t i : ParameterOffsets()) {
     arena_->weights()[i] = static_cast<float>(model_.Initial(i));
   }
@@ -130,12 +133,25 @@ SimWorker::SimWorker(const SimModel& model, ExchangeSpec spec, int size, Rank ra
 SimWorker::~SimWorker() = default;
 
 absl::Status SimWorker::Update(size_t offset, size_t count, uint64_t step) {
+  if (model_.adam) {
+    const AdamParams adam{.learning_rate = model_.Rate(step),
+                          .beta1 = model_.beta1,
+                          .beta2 = model_.beta2,
+                          .epsilon = model_.epsilon,
+                          .weight_decay = 0,
+                          .step = step + 1};
+    return device_->Adam(*stream_, adam, arena_->gradients().subspan(offset, count),
+                         arena_->state(0).subspan(offset, count),
+                         arena_->state(1).subspan(offset, count),
+                         arena_->weights().subspan(offset, count));
+  }
   const SgdParams sgd{.learning_rate = static_cast<float>(model_.Rate(step)),
                       .momentum = static_cast<float>(model_.momentum),
                       .weight_decay = 0,
                       .nesterov = model_.nesterov};
+  const Flat momentum = arena_->momentum();
   return device_->SgdMomentum(*stream_, sgd, arena_->gradients().subspan(offset, count),
-                              arena_->momentum().subspan(offset, count),
+                              momentum.empty() ? momentum : momentum.subspan(offset, count),
                               arena_->weights().subspan(offset, count));
 }
 

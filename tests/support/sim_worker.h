@@ -45,6 +45,9 @@ struct SimModel {
   size_t buffer_floats = 0;
   double momentum = 0.5;
   bool nesterov = false;
+  // Adam in place of momentum, with these shares of the moments and this epsilon.
+  bool adam = false;
+  double beta1 = 0.8, beta2 = 0.9, epsilon = 1e-3;
   uint64_t seed = 1;
   // Gradient of element i of `rank` at `step` is curvature (w - Target()) + Noise().
   double curvature = 0.5;

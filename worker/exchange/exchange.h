@@ -100,7 +100,7 @@ class ExchangeStrategy {
   // Idempotent.
   virtual absl::StatusOr<ExchangeStats> Settle() = 0;
 
-  // After the last Settle(): replaces weights, momentum and buffers by their exact average over all
+  // After the last Settle(): replaces weights, optimizer state and buffers by their exact average over all
   // workers. Returns the distance sqrt(sum (w_own - w_average)^2) of this replica. With one worker
   // nothing changes and the distance is 0. kDeadlineExceeded / kUnavailable name the rank that is
   // missing; the weights are then the replica's own. Methods whose workers end at different times

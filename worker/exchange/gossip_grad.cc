@@ -15,7 +15,8 @@ GossipGrad::GossipGrad(ExchangeContext context, ExchangeRule rule, bool by_diffe
       rule_(rule),
       by_difference_(by_difference),
       schedule_(std::move(schedule)),
-      plan_(PlanUnits(*context_.arena, rule.payload->parts.size(), context_.spec.bucket_bytes)),
+      parts_(rule.payload->PartsOf(*context_.arena)),
+      plan_(PlanUnits(*context_.arena, parts_.size(), context_.spec.bucket_bytes)),
       average_(context_),
       ready_(plan_.units.size()) {}
 
@@ -29,7 +30,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> GossipGrad::Create(
   std::unique_ptr<GossipGrad> gossip(
       new GossipGrad(std::move(context), rule, by_difference, std::move(schedule)));
   for (const ExchangeUnit& unit : gossip->plan_.units) {
-    messages.floats.push_back(unit.count * rule.payload->parts.size());
+    messages.floats.push_back(unit.count * gossip->parts_.size());
   }
   messages.distance_units = gossip->unit_count();
   GG_ASSIGN_OR_RETURN(gossip->link_,
@@ -39,7 +40,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> GossipGrad::Create(
 
 Flat GossipGrad::Live(int unit, size_t part) const {
   const ExchangeUnit& u = plan_.units[unit];
-  return rule_.payload->parts[part](*context_.arena).subspan(u.offset, u.count);
+  return parts_[part].subspan(u.offset, u.count);
 }
 
 Flat GossipGrad::Slice(Flat message, int unit, size_t part) const {
@@ -128,7 +129,7 @@ void GossipGrad::Abort(absl::Status why) {
 
 absl::Status GossipGrad::Share(int unit) {
   std::vector<ConstFlat> parts;
-  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
+  for (size_t part = 0; part < parts_.size(); ++part) {
     parts.push_back(Live(unit, part));
   }
   return link_->Share(unit, partners_, parts, by_difference_);
@@ -148,7 +149,7 @@ absl::Status GossipGrad::Collect(int unit, const UnitExchange& exchange) {
 
 absl::Status GossipGrad::Mix(int unit, const UnitExchange& exchange, Flat received) {
   const bool delta = by_difference_;
-  for (size_t part = 0; part < rule_.payload->parts.size(); ++part) {
+  for (size_t part = 0; part < parts_.size(); ++part) {
     const Flat live = Live(unit, part);
     const Flat theirs = Slice(received, unit, part);
     const Flat ours = delta ? Slice(link_->Sent(unit, exchange), unit, part) : live;

@@ -80,6 +80,7 @@ class GossipGrad final : public ExchangeStrategy {
   const ExchangeRule rule_;
   const bool by_difference_;  // mixed as half the difference to what was sent
   const std::unique_ptr<PartnerSchedule> schedule_;
+  const std::vector<Flat> parts_;  // of the arena, that travel
   const UnitPlan plan_;
   std::unique_ptr<PartnerExchange> link_;
   ReplicaAverage average_;

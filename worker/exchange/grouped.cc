@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -31,7 +30,7 @@ constexpr uint64_t kLanes = 3;
 constexpr uint64_t kNewsRange = 1 << 20;
 
 // Differs for replicas that differ, but for one pair in kNewsRange when cut to it.
-uint64_t HashOf(std::initializer_list<ConstFlat> parts) {
+uint64_t HashOf(const std::vector<ConstFlat>& parts) {
   // Independent sums, so that they are computed side by side.
   constexpr size_t kSums = 16;
   uint32_t sums[kSums] = {};
@@ -181,7 +180,9 @@ class Grouped final : public ExchangeStrategy {
   Flat News() {
     const Flat news = news_->floats().subspan(0, news_floats());
     std::fill(news.begin(), news.end(), 0.0f);
-    const uint64_t hash = HashOf({group_.arena->weights(), group_.arena->momentum()});
+    std::vector<ConstFlat> parts = {group_.arena->weights()};
+    for (int i = 0; i < group_.arena->state_count(); ++i) parts.push_back(group_.arena->state(i));
+    const uint64_t hash = HashOf(parts);
     news[group_.rank] = static_cast<float>(hash % kNewsRange);
     news[group_.size + group_.rank] = static_cast<float>(inner_->rounds_left_out() % kNewsRange);
     return news;

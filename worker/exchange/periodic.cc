@@ -15,25 +15,13 @@
 namespace gg {
 namespace {
 
-using Part = Flat (*)(ParamArena&);
-
-Flat Momentum(ParamArena& arena) {
-  return arena.momentum();
-}
-Flat Weights(ParamArena& arena) {
-  return arena.weights();
-}
-Flat Buffers(ParamArena& arena) {
-  return arena.buffers();
-}
-
 uint64_t CeilLog2(int size) {
   return static_cast<uint64_t>(std::bit_width(static_cast<unsigned>(size - 1)));
 }
 
-size_t CountOf(ParamArena& arena, const std::vector<Part>& parts) {
+size_t CountOf(const std::vector<Flat>& parts) {
   size_t floats = 0;
-  for (const Part part : parts) floats += part(arena).size();
+  for (const Flat part : parts) floats += part.size();
   return floats;
 }
 
@@ -42,14 +30,14 @@ size_t CountOf(ParamArena& arena, const std::vector<Part>& parts) {
 // of what the steps since have changed, not of the weights (docs/algorithms/encodings.md).
 class LocalSteps : public NeedsAll {
  public:
-  LocalSteps(ExchangeContext context, std::string name, std::vector<Part> parts, uint64_t period)
+  LocalSteps(ExchangeContext context, std::string name, std::vector<Flat> parts, uint64_t period)
       : NeedsAll(std::move(context)),
         name_(std::move(name)),
         parts_(std::move(parts)),
         period_(context_.spec.period > 0 ? static_cast<uint64_t>(context_.spec.period) : period) {}
 
   absl::Status Build() {
-    const size_t floats = CountOf(*context_.arena, parts_);
+    const size_t floats = CountOf(parts_);
     GG_ASSIGN_OR_RETURN(averager_, Averager::Create(context_, {{.floats = floats}}));
     GG_ASSIGN_OR_RETURN(const WireFormat format, ParseEncoding(context_.spec, context_.seed));
     if (format.encoding == Encoding::kFp32) return absl::OkStatus();
@@ -63,8 +51,7 @@ class LocalSteps : public NeedsAll {
     if (last_mean_ == nullptr || std::exchange(begins_equal_, true)) return absl::OkStatus();
     // All begin with one model: the coordinator has compared its fingerprints.
     size_t at = 0;
-    for (const Part part : parts_) {
-      const Flat live = part(*context_.arena);
+    for (const Flat live : parts_) {
       GG_RETURN_IF_ERROR(context_.device->Copy(*context_.stream, live,
                                                last_mean_->floats().subspan(at, live.size())));
       at += live.size();
@@ -113,7 +100,7 @@ class LocalSteps : public NeedsAll {
   }
 
   const std::string name_;
-  const std::vector<Part> parts_;
+  const std::vector<Flat> parts_;  // of the arena, that are averaged
   const uint64_t period_;
   uint64_t begun_ = 0;                  // step of the last average
   std::unique_ptr<Buffer> last_mean_;   // null: without encoding
@@ -140,14 +127,12 @@ class WaitedFor final : public LocalSteps {
   }
 
   absl::Status Average() {
-    std::vector<ConstFlat> parts;
-    for (const Part part : parts_) parts.push_back(part(*context_.arena));
+    const std::vector<ConstFlat> parts(parts_.begin(), parts_.end());
     GG_RETURN_IF_ERROR(StartAverage(parts));
     GG_ASSIGN_OR_RETURN(const Flat mean, AwaitAverage(Deadline(), parts));
     const absl::Time start = context_.clock->Now();
     size_t at = 0;
-    for (const Part part : parts_) {
-      const Flat live = part(*context_.arena);
+    for (const Flat live : parts_) {
       GG_RETURN_IF_ERROR(
           context_.device->Copy(*context_.stream, mean.subspan(at, live.size()), live));
       at += live.size();
@@ -210,10 +195,19 @@ class Cocod final : public LocalSteps {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakePeriodicAverage(ExchangeContext context) {
+  ParamArena& arena = *context.arena;
+  std::vector<Flat> parts = {arena.weights()};
+  for (int i = 0; i < arena.state_count(); ++i) parts.push_back(arena.state(i));
+  parts.push_back(arena.buffers());
+  if (arena.state_count() > 1 && context.spec.encoding != "fp32") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "exchange.algorithm periodic-average also averages second moments, which do not bear being "
+        "rounded to ",
+        context.spec.encoding, ": use exchange.encoding fp32, or algorithm local-sgd"));
+  }
   const uint64_t period = std::max<uint64_t>(1, CeilLog2(context.size));
   auto strategy =
-      std::make_unique<WaitedFor>(std::move(context), "periodic-average",
-                                  std::vector<Part>{Weights, Momentum, Buffers}, period);
+      std::make_unique<WaitedFor>(std::move(context), "periodic-average", std::move(parts), period);
   GG_RETURN_IF_ERROR(strategy->Build());
   return strategy;
 }
@@ -225,16 +219,16 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeLocalSgd(ExchangeContext c
         "exchange.algorithm local-sgd averages models: use exchange.payload weights or "
         "weights-momentum");
   }
-  std::vector<Part> parts = payload.parts;
-  parts.push_back(Buffers);
+  std::vector<Flat> parts = payload.PartsOf(*context.arena);
+  parts.push_back(context.arena->buffers());
   auto strategy = std::make_unique<WaitedFor>(std::move(context), "local-sgd", std::move(parts), 8);
   GG_RETURN_IF_ERROR(strategy->Build());
   return strategy;
 }
 
 absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeCocod(ExchangeContext context) {
-  auto strategy =
-      std::make_unique<Cocod>(std::move(context), "cocod", std::vector<Part>{Weights}, 5);
+  std::vector<Flat> parts = {context.arena->weights()};
+  auto strategy = std::make_unique<Cocod>(std::move(context), "cocod", std::move(parts), 5);
   GG_RETURN_IF_ERROR(strategy->BuildSnapshot());
   return strategy;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/reduce_scatter.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,13 +15,14 @@ namespace gg {
 namespace {
 
 // Lanes: the reduce-scatters of the units, their all-gathers, the mean of the buffers. The
-// collectives of step t are numbered as those of a step 2 t, the ones that close the run after it as
-// those of 2 t + 1: the lanes serve both.
+// collectives of step t are numbered as those of a step k t, the ones that close the run after it as
+// those of k t + 1 on, one for each vector of the optimizer's state: the lanes serve all.
 class ReduceScatter final : public NeedsAll {
  public:
   explicit ReduceScatter(ExchangeContext context)
       : NeedsAll(std::move(context)),
         plan_(PlanUnits(*context_.arena, 1, context_.spec.bucket_bytes)),
+        stride_(1 + static_cast<uint64_t>(std::max(1, context_.arena->state_count()))),
         ready_(plan_.units.size()) {}
 
   absl::Status Build() {
@@ -55,7 +57,7 @@ class ReduceScatter final : public NeedsAll {
     const int unit = plan_.unit_of_block[block];
     if (++ready_[unit] == plan_.units[unit].blocks) {
       const ConstFlat gradients = Part(context_.arena->gradients(), unit);
-      GG_RETURN_IF_ERROR(averager_->Start(unit, 2 * step_, {&gradients, 1}, stats_));
+      GG_RETURN_IF_ERROR(averager_->Start(unit, stride_ * step_, {&gradients, 1}, stats_));
       open_step_ = step_;
       if (unit == units() - 1) to_gather_ = unit;
     }
@@ -65,7 +67,7 @@ class ReduceScatter final : public NeedsAll {
   absl::StatusOr<ExchangeStats> EndStep(uint64_t step) override {
     steps_done_ = step + 1;
     GG_RETURN_IF_ERROR(Progress());
-    context_.group->Expire(Channel::kCollective, 2 * step * kCollectivesPerStep);
+    context_.group->Expire(Channel::kCollective, stride_ * step * kCollectivesPerStep);
     return std::exchange(stats_, ExchangeStats());
   }
 
@@ -75,12 +77,12 @@ class ReduceScatter final : public NeedsAll {
     return NeedsAll::Settle();
   }
 
-  // The weights are equal everywhere; each strip of the momentum lies with its owner, and the
+  // The weights are equal everywhere; each strip of the state lies with its owner, and the
   // buffers belong to the replicas.
   absl::StatusOr<double> AverageReplicas(absl::Time deadline) override {
     if (whole_after_ == steps_done_) return 0;
     const absl::Status gathered = GatherTheRest(deadline);
-    if (!gathered.ok()) return Annotate(gathered, "gathering the strips of the momentum");
+    if (!gathered.ok()) return Annotate(gathered, "gathering the strips of the optimizer's state");
     whole_after_ = steps_done_;
     return 0;
   }
@@ -125,7 +127,7 @@ class ReduceScatter final : public NeedsAll {
         *context_.stream, mean, context_.arena->gradients().subspan(offset, own.size())));
     GG_RETURN_IF_ERROR(context_.update_range(offset, own.size(), open_step_));
     const ConstFlat weights = Part(context_.arena->weights(), unit);
-    return averager_->Start(gather_lane(unit), 2 * open_step_, {&weights, 1}, stats_);
+    return averager_->Start(gather_lane(unit), stride_ * open_step_, {&weights, 1}, stats_);
   }
 
   // Waits for the unit's new weights.
@@ -145,16 +147,27 @@ class ReduceScatter final : public NeedsAll {
   }
 
   absl::Status GatherTheRest(absl::Time deadline) {
-    ExchangeStats not_of_a_step;
-    std::vector<std::pair<int, Flat>> lanes;
-    for (int unit = 0; unit < units(); ++unit) {
-      lanes.emplace_back(gather_lane(unit), Part(context_.arena->momentum(), unit));
+    ParamArena& arena = *context_.arena;
+    uint64_t number = stride_ * (steps_done_ - 1) + 1;
+    if (!arena.buffers().empty()) {
+      GG_RETURN_IF_ERROR(RunAll({{2 * units(), arena.buffers()}}, number, deadline));
     }
-    const Flat buffers = context_.arena->buffers();
-    if (!buffers.empty()) lanes.emplace_back(2 * units(), buffers);
+    for (int i = 0; i < arena.state_count(); ++i, ++number) {
+      std::vector<std::pair<int, Flat>> lanes;
+      for (int unit = 0; unit < units(); ++unit) {
+        lanes.emplace_back(gather_lane(unit), Part(arena.state(i), unit));
+      }
+      GG_RETURN_IF_ERROR(RunAll(lanes, number, deadline));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunAll(const std::vector<std::pair<int, Flat>>& lanes, uint64_t number,
+                      absl::Time deadline) {
+    ExchangeStats not_of_a_step;
     for (const auto& [lane, values] : lanes) {
       const ConstFlat part = values;
-      GG_RETURN_IF_ERROR(averager_->Start(lane, 2 * steps_done_ - 1, {&part, 1}, not_of_a_step));
+      GG_RETURN_IF_ERROR(averager_->Start(lane, number, {&part, 1}, not_of_a_step));
     }
     for (const auto& [lane, values] : lanes) {
       GG_RETURN_IF_ERROR(Store(lane, values, deadline, not_of_a_step));
@@ -163,10 +176,11 @@ class ReduceScatter final : public NeedsAll {
   }
 
   const UnitPlan plan_;
+  const uint64_t stride_;          // numbers of collectives per step
   std::vector<int> ready_;         // gradients of each unit that are there
   int to_gather_ = -1;             // the unit whose all-gather begins next; -1: all have begun
   uint64_t open_step_ = 0;         // of the collectives under way
-  uint64_t whole_after_ = kNever;  // steps after which the momentum was gathered
+  uint64_t whole_after_ = kNever;  // steps after which the state was gathered
 };
 
 }  // namespace

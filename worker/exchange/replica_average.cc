@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/replica_average.h"
 
-#include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/status.h"
@@ -13,8 +13,12 @@
 namespace gg {
 namespace {
 
-std::array<Flat, 3> AveragedParts(ParamArena& arena) {
-  return {arena.weights(), arena.momentum(), arena.buffers()};
+// All that belongs to a replica and is linear in it.
+std::vector<Flat> AveragedParts(ParamArena& arena) {
+  std::vector<Flat> parts = {arena.weights()};
+  for (int i = 0; i < arena.state_count(); ++i) parts.push_back(arena.state(i));
+  parts.push_back(arena.buffers());
+  return parts;
 }
 
 // Above the numbers of all rounds.

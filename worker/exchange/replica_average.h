@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces a replica's weights, momentum and buffers by their exact average over all workers, each
+// Replaces a replica's weights, optimizer state and buffers by their exact average over all workers, each
 // with its weight (ExchangeContext). Works on a copy: when the average fails, the replica keeps its
 // own values. Where what a replica counts changes as it trains (`share`, of the weights alone),
 // sum a_i x_i / sum a_i takes the place of the mean; all give a share then, or none.

@@ -39,6 +39,14 @@ constexpr std::pair<absl::string_view, Overlap> kOverlaps[] = {
 
 }  // namespace
 
+std::vector<Flat> Payload::PartsOf(ParamArena& arena) const {
+  std::vector<Flat> there;
+  for (const auto part : parts) {
+    if (const Flat values = part(arena); !values.empty()) there.push_back(values);
+  }
+  return there;
+}
+
 absl::StatusOr<ExchangeRule> ParseRule(const ExchangeSpec& spec) {
   ExchangeRule rule{nullptr, Overlap::kNone};
   for (const Payload& payload : Payloads()) {

@@ -22,7 +22,9 @@ struct Payload {
   absl::string_view name;
   // True: mixed before the optimizer uses it (gradients). False: mixed after the update (weights).
   bool before_update;
-  // The arenas that travel, in their order inside a message.
+  // The arenas that travel, in their order inside a message. Momentum is the first vector of the
+  // optimizer's state, and left out where it has none.
+  std::vector<Flat> PartsOf(ParamArena& arena) const;
   std::vector<Flat (*)(ParamArena&)> parts;
 };
 

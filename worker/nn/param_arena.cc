@@ -39,14 +39,22 @@ absl::StatusOr<std::unique_ptr<ParamArena>> ParamArena::Create(Device& device,
   arena->blocks_ = std::move(blocks);
   arena->size_ = at;
   arena->buffer_floats_ = buffer_floats;
-  for (std::unique_ptr<Buffer>* buffer :
-       {&arena->weights_, &arena->gradients_, &arena->momentum_}) {
+  for (std::unique_ptr<Buffer>* buffer : {&arena->weights_, &arena->gradients_}) {
     GG_ASSIGN_OR_RETURN(*buffer, device.Allocate(at * sizeof(float)));
   }
   if (buffer_floats > 0) {
     GG_ASSIGN_OR_RETURN(arena->buffers_, device.Allocate(buffer_floats * sizeof(float)));
   }
   return arena;
+}
+
+absl::Status ParamArena::AllocateState(Device& device, int vectors) {
+  std::vector<std::unique_ptr<Buffer>> state(static_cast<size_t>(vectors));
+  for (std::unique_ptr<Buffer>& vector : state) {
+    GG_ASSIGN_OR_RETURN(vector, device.Allocate(size_ * sizeof(float)));
+  }
+  state_ = std::move(state);
+  return absl::OkStatus();
 }
 
 }  // namespace gg

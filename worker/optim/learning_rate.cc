@@ -30,8 +30,21 @@ double PolicyFactor(const LearningRateSpec& spec, double step, double steps_per_
     const double steps_per_drop = spec.step_epochs * steps_per_epoch;
     return steps_per_drop > 0 ? std::pow(spec.gamma, std::floor(step / steps_per_drop)) : 1;
   }
+  if (spec.policy == "multi-step") {
+    if (steps_per_epoch <= 0) return 1;
+    const auto passed = std::count_if(
+        spec.milestones.begin(), spec.milestones.end(),
+        [&](int64_t epoch) { return step >= static_cast<double>(epoch) * steps_per_epoch; });
+    return std::pow(spec.gamma, static_cast<double>(passed));
+  }
+  if (spec.policy == "exponential") {
+    return steps_per_epoch > 0 ? std::pow(spec.gamma, step / steps_per_epoch) : 1;
+  }
+  if (spec.policy == "inverse") return std::pow(1 + spec.gamma * step, -spec.power);
   if (spec.policy == "poly") return std::pow(1 - done, spec.power);
-  if (spec.policy == "cosine") return (1 + std::cos(std::numbers::pi * done)) / 2;
+  if (spec.policy == "cosine") {
+    return spec.floor + (1 - spec.floor) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
   return kUnknown;
 }
 

@@ -61,9 +61,6 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
   const auto needed = [&](BlockIndex b) {
     return exchanging([&] { return exchange.BlockNeeded(b); });
   };
-  const auto ready = [&](BlockIndex b) {
-    return exchanging([&] { return exchange.GradientReady(b); });
-  };
   const absl::Time begin = parts_.clock->Now();
 
   phases.Enter(Phase::kData);
@@ -85,7 +82,7 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
   const double loss = sum.loss_sum / static_cast<double>(batch.labels.size());
   GG_RETURN_IF_ERROR(CheckFinite(loss, metrics));
   phases.Enter(Phase::kBackward);
-  GG_RETURN_IF_ERROR(network.Backward(ready));
+  GG_RETURN_IF_ERROR(Backward());
   GG_ASSIGN_OR_RETURN(const ExchangeStats stats,
                       exchanging([&] { return exchange.EndStep(step); }));
   phases.Enter(Phase::kOther);
@@ -97,6 +94,26 @@ absl::StatusOr<StepResult> StepLoop::Step(uint64_t step) {
   metrics.Set(GaugeId::kLoss, loss);
   metrics.Observe(HistogramId::kStepDuration, absl::ToDoubleSeconds(parts_.clock->Now() - begin));
   return StepResult{loss, stats};
+}
+
+absl::Status StepLoop::Backward() {
+  const auto ready = [this](BlockIndex b) {
+    const auto scope = PhaseTimer::Scope::Exchange(*parts_.phases);
+    return parts_.exchange->GradientReady(b);
+  };
+  if (parts_.clip == nullptr) return parts_.network->Backward(ready);
+  held_.clear();
+  const auto computed = [&](BlockIndex b) -> absl::Status {
+    GG_RETURN_IF_ERROR(parts_.clip->Block(b));
+    if (!parts_.clip->needs_all()) return ready(b);
+    held_.push_back(b);
+    return absl::OkStatus();
+  };
+  GG_RETURN_IF_ERROR(parts_.network->Backward(computed));
+  if (!parts_.clip->needs_all()) return absl::OkStatus();
+  GG_RETURN_IF_ERROR(parts_.clip->All());
+  for (const BlockIndex b : held_) GG_RETURN_IF_ERROR(ready(b));
+  return absl::OkStatus();
 }
 
 void StepLoop::CountPhases() {

@@ -7,6 +7,7 @@
 #define GOSSIPGRAD_WORKER_TRAIN_STEP_LOOP_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,7 @@
 #include "worker/data/batch_source.h"
 #include "worker/exchange/exchange.h"
 #include "worker/nn/network.h"
+#include "worker/optim/gradient_clip.h"
 #include "worker/trade/sample_ring.h"
 #include "worker/train/phase_timer.h"
 #include "worker/train/reporter.h"
@@ -27,6 +29,7 @@ struct StepLoopParts {
   BatchSource* source = nullptr;
   SampleRing* ring = nullptr;
   Network* network = nullptr;
+  GradientClip* clip = nullptr;  // null: gradients are used as they are
   ExchangeStrategy* exchange = nullptr;
   PhaseTimer* phases = nullptr;
   Clock* clock = nullptr;
@@ -68,7 +71,11 @@ class StepLoop {
   void CountPhases();
 
   const StepLoopParts parts_;
+  // Makes the step's gradient, block by block, and gives it to the exchange.
+  absl::Status Backward();
+
   bool ring_over_ = false;
+  std::vector<BlockIndex> held_;  // blocks that wait for the norm of the whole gradient
   std::array<absl::Duration, kPhaseCount> counted_{};  // what the metrics hold already
 };
 

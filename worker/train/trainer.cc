@@ -13,6 +13,7 @@
 #include "core/sync.h"
 #include "worker/data/batch_source.h"
 #include "worker/exchange/exchange.h"
+#include "worker/optim/gradient_clip.h"
 #include "worker/optim/optimizer.h"
 #include "worker/trade/sample_ring.h"
 #include "worker/train/evaluate.h"
@@ -104,15 +105,22 @@ class JobTrainer final : public Trainer {
     exchange.transport = c_.transport;
     exchange.update = [this](BlockIndex block, uint64_t step) {
       const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);
-      return optimizer_->Update(block, RateOf(step));
+      const BlockInfo& b = arena().block(block);
+      return norms_->Watch(step, b.offset, b.count,
+                           [&] { return optimizer_->Update(block, step, RateOf(step)); });
     };
     exchange.update_range = [this](size_t offset, size_t count, uint64_t step) {
       const PhaseTimer::Scope scope(phases_, Phase::kOptimizer);
-      return optimizer_->UpdateRange(offset, count, RateOf(step));
+      return norms_->Watch(step, offset, count, [&] {
+        return optimizer_->UpdateRange(offset, count, step, RateOf(step));
+      });
     };
     exchange.on_incident = [this](const PartnerIncident& i) { c_.reporter->OnIncident(i); };
+    norms_ = std::make_unique<NormMeter>(*c_.device, *stream_, arena(), *c_.metrics);
+    if (spec.optimizer.clip_norm > 0 || spec.optimizer.clip_value > 0) {
+      clip_ = std::make_unique<GradientClip>(spec.optimizer, *c_.device, *stream_, arena());
+    }
     GG_ASSIGN_OR_RETURN(exchange_, MakeExchange(std::move(exchange)));
-    GG_ASSIGN_OR_RETURN(norms_, NormMeter::Create(*c_.device, *stream_, arena(), *c_.metrics));
     return absl::OkStatus();
   }
 
@@ -154,6 +162,7 @@ class JobTrainer final : public Trainer {
     StepLoop loop({.source = source_.get(),
                    .ring = ring_.get(),
                    .network = c_.network,
+                   .clip = clip_.get(),
                    .exchange = exchange_.get(),
                    .phases = &phases_,
                    .clock = c_.clock,
@@ -272,10 +281,8 @@ class JobTrainer final : public Trainer {
     r.sent_messages = totals_.messages_sent;
     r.wait_seconds = absl::ToDoubleSeconds(phases_.total(Phase::kCommWait));
     r.skipped_exchanges = totals_.exchanges_skipped;
-    // A fresh buffer is zero: the distance to it is the norm.
-    GG_ASSIGN_OR_RETURN(auto zero, c_.device->Allocate(arena().size() * sizeof(float)));
     GG_ASSIGN_OR_RETURN(r.squared_parameter_norm,
-                        c_.device->SquaredDistance(*stream_, arena().weights(), zero->floats()));
+                        c_.device->SquaredNorm(*stream_, arena().weights()));
     if (!std::isfinite(r.squared_parameter_norm)) {
       c_.metrics->Add(CounterId::kNonFinite, 1, "weights");
       return absl::InternalError(
@@ -300,8 +307,9 @@ class JobTrainer final : public Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<BatchSource> source_;
   std::unique_ptr<SampleRing> ring_;
-  std::unique_ptr<ExchangeStrategy> exchange_;
   std::unique_ptr<NormMeter> norms_;
+  std::unique_ptr<GradientClip> clip_;
+  std::unique_ptr<ExchangeStrategy> exchange_;
   ExchangeStats totals_;
   TrainingResult result_;
 

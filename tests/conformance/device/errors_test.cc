@@ -138,6 +138,15 @@ TEST_P(ErrorsTest, VectorsOfUnequalSizeAreRefused) {
   ExpectNames(device().AddDifference(stream(), 1, four, three, y), "AddDifference: s");
   ExpectNames(device().SquaredDistance(stream(), three, y).status(), "SquaredDistance");
   ExpectNames(device().SgdMomentum(stream(), {0.1f, 0, 0}, three, y, y), "SgdMomentum");
+  ExpectNames(device().SgdMomentum(stream(), {0.1f, 0.9f, 0}, four, Flat(), y), "SgdMomentum: v");
+  const AdamParams adam{0.1, 0.9, 0.99, 1e-8, 0, /*step=*/1};
+  ExpectNames(device().Adam(stream(), adam, four, absl::MakeSpan(three), y, y), "Adam: m");
+  ExpectNames(device().Adam(stream(), adam, four, y, absl::MakeSpan(three), y), "Adam: v");
+  ExpectNames(device().AdamDirection(stream(), adam, four, four, y, y, absl::MakeSpan(three)),
+              "AdamDirection: r");
+  ExpectNames(device().Adam(stream(), {0.1, 0.9, 0.99, 1e-8, 0, /*step=*/0}, four, y, y, y),
+              "numbered from 1");
+  ExpectNames(device().Clamp(stream(), -1, y), "limit is -1");
   ExpectNames(device().Relu(stream(), three, y), "Relu");
   ExpectNames(device().ReluBackward(stream(), four, three, y), "ReluBackward: dy");
   ExpectNames(device().Multiply(stream(), four, three, y), "Multiply: mask");

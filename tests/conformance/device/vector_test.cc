@@ -148,6 +148,159 @@ TEST_P(VectorTest, NesterovIsPyTorchsWhileTheRateIsConstant) {
   }
 }
 
+TEST_P(VectorTest, PyTorchsMomentumLeavesTheRateOut) {
+  for (const size_t n : kSizes) {
+    for (const bool nesterov : {false, true}) {
+      SgdParams params{.learning_rate = 0,
+                       .momentum = 0.9f,
+                       .weight_decay = 0.01f,
+                       .nesterov = nesterov,
+                       .rate_in_momentum = false};
+      auto w = Random(n, "w");
+      std::vector<float> v(n);
+      std::vector<double> want(w.begin(), w.end()), b(n);
+      double rate = 0.05;
+      for (const char* step : {"g0", "g1", "g2"}) {
+        const auto g = Random(n, step);
+        for (size_t i = 0; i < n; ++i) {
+          const double d = g[i] + 0.01 * want[i];
+          b[i] = 0.9 * b[i] + d;
+          want[i] -= rate * (nesterov ? d + 0.9 * b[i] : b[i]);
+        }
+        params.learning_rate = static_cast<float>(rate);
+        ASSERT_TRUE(
+            device().SgdMomentum(stream(), params, g, absl::MakeSpan(v), absl::MakeSpan(w)).ok());
+        rate /= 2;
+      }
+      ExpectClose(w, want, kTolerance, "w");
+      ExpectClose(v, b, kTolerance, "v");
+    }
+  }
+}
+
+TEST_P(VectorTest, WithoutMomentumNoVectorIsNeeded) {
+  const auto g = Random(1000, "g"), w0 = Random(1000, "w");
+  for (const bool rate_in_momentum : {true, false}) {
+    const SgdParams params{.learning_rate = 0.1f,
+                           .momentum = 0,
+                           .weight_decay = 0.5f,
+                           .rate_in_momentum = rate_in_momentum};
+    auto with = w0, without = w0;
+    std::vector<float> v(1000);
+    ASSERT_TRUE(
+        device().SgdMomentum(stream(), params, g, absl::MakeSpan(v), absl::MakeSpan(with)).ok());
+    ASSERT_TRUE(device().SgdMomentum(stream(), params, g, Flat(), absl::MakeSpan(without)).ok());
+    EXPECT_EQ(with, without);
+  }
+}
+
+// The formulae of kernels/device.h.
+struct AdamOracle {
+  void Step(const AdamParams& p, const std::vector<float>& g, bool move) {
+    r.resize(g.size());
+    for (size_t i = 0; i < g.size(); ++i) {
+      const double d = g[i] + (p.decoupled_decay ? 0 : p.weight_decay * w[i]);
+      m[i] = p.beta1 * m[i] + (1 - p.beta1) * d;
+      v[i] = p.beta2 * v[i] + (1 - p.beta2) * d * d;
+      const double t = static_cast<double>(p.step);
+      r[i] = m[i] / (1 - std::pow(p.beta1, t)) /
+             (std::sqrt(v[i] / (1 - std::pow(p.beta2, t))) + p.epsilon);
+      const double decay = p.decoupled_decay ? p.weight_decay * w[i] : 0;
+      if (move) w[i] -= p.learning_rate * (decay + r[i]);
+      r[i] += decay;
+    }
+  }
+  std::vector<double> w, m, v, r;
+};
+
+TEST_P(VectorTest, AdamAndItsDirectionMatchTheFormula) {
+  for (const size_t n : kSizes) {
+    for (const bool decoupled : {false, true}) {
+      AdamParams params{.learning_rate = 0.01,
+                        .beta1 = 0.9,
+                        .beta2 = 0.99,
+                        .epsilon = 1e-6,
+                        .weight_decay = 0.1,
+                        .step = 0,
+                        .decoupled_decay = decoupled};
+      auto w = Random(n, "w");
+      const auto fixed = w;
+      std::vector<float> m(n), v(n), m2(n), v2(n), r(n);
+      AdamOracle moving{{w.begin(), w.end()}, std::vector<double>(n), std::vector<double>(n), {}};
+      AdamOracle still = moving;
+      for (const char* step : {"g0", "g1", "g2", "g3"}) {
+        const auto g = Random(n, step);
+        ++params.step;
+        moving.Step(params, g, true);
+        still.Step(params, g, false);
+        ASSERT_TRUE(
+            device()
+                .Adam(stream(), params, g, absl::MakeSpan(m), absl::MakeSpan(v), absl::MakeSpan(w))
+                .ok());
+        ASSERT_TRUE(device()
+                        .AdamDirection(stream(), params, g, fixed, absl::MakeSpan(m2),
+                                       absl::MakeSpan(v2), absl::MakeSpan(r))
+                        .ok());
+      }
+      ExpectClose(w, moving.w, kTolerance, "w");
+      ExpectClose(m, moving.m, kTolerance, "m");
+      ExpectClose(v, moving.v, kTolerance, "v");
+      ExpectClose(m2, still.m, kTolerance, "m of the direction");
+      ExpectClose(v2, still.v, kTolerance, "v of the direction");
+      ExpectClose(r, still.r, 10 * kTolerance, "r");
+    }
+  }
+}
+
+TEST_P(VectorTest, AdamDoesNotDependOnWhereAVectorIsCut) {
+  const size_t n = 1003;
+  const auto g = Random(n, "g"), w0 = Random(n, "w"), m0 = Random(n, "m");
+  const std::vector<float> v0(n, 0.25f);
+  const AdamParams params{.learning_rate = 0.013,
+                          .beta1 = 0.9,
+                          .beta2 = 0.999,
+                          .epsilon = 1e-8,
+                          .weight_decay = 0.01,
+                          .step = 7,
+                          .decoupled_decay = true};
+  auto w = w0, m = m0, v = v0, cut_w = w0, cut_m = m0, cut_v = v0;
+  ASSERT_TRUE(
+      device()
+          .Adam(stream(), params, g, absl::MakeSpan(m), absl::MakeSpan(v), absl::MakeSpan(w))
+          .ok());
+  for (size_t at = 0; at < n; at += 7) {
+    const size_t count = std::min<size_t>(7, n - at);
+    ASSERT_TRUE(device()
+                    .Adam(stream(), params, ConstFlat(g).subspan(at, count),
+                          absl::MakeSpan(cut_m).subspan(at, count),
+                          absl::MakeSpan(cut_v).subspan(at, count),
+                          absl::MakeSpan(cut_w).subspan(at, count))
+                    .ok());
+  }
+  EXPECT_EQ(w, cut_w);
+  EXPECT_EQ(m, cut_m);
+  EXPECT_EQ(v, cut_v);
+}
+
+TEST_P(VectorTest, ClampCutsBothSidesAndShowsNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity();
+  std::vector<float> y = {-3.0f, -0.5f, 0.0f, 0.5f, 3.0f, inf, -inf, nan};
+  ASSERT_TRUE(device().Clamp(stream(), 0.5f, absl::MakeSpan(y)).ok());
+  EXPECT_TRUE(std::isnan(y.back()));
+  y.pop_back();
+  EXPECT_EQ(y, (std::vector<float>{-0.5f, -0.5f, 0.0f, 0.5f, 0.5f, 0.5f, -0.5f}));
+}
+
+TEST_P(VectorTest, SquaredNormIsTheDistanceToZero) {
+  for (const size_t n : kSizes) {
+    const auto x = Random(n, "x");
+    const std::vector<float> zeros(n);
+    EXPECT_EQ(device().SquaredNorm(stream(), x).value(),
+              device().SquaredDistance(stream(), x, zeros).value());
+  }
+}
+
 TEST_P(VectorTest, ReluAndItsGradientInPlace) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> y = {-1.0f, 0.0f, 2.0f, nan, -0.0f};

@@ -22,6 +22,9 @@ FieldValue Other(const FieldValue& value) {
     FieldValue operator()(const std::map<std::string, std::string>&) const {
       return std::map<std::string, std::string>{{"k", "v"}};
     }
+    FieldValue operator()(const std::map<std::string, double>&) const {
+      return std::map<std::string, double>{{"k", 0.25}};
+    }
   };
   return std::visit(Visitor(), value);
 }

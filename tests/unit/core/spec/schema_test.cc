@@ -41,7 +41,7 @@ TEST(Schema, EveryFieldReachesAMemberOfItsOwn) {
 
 TEST(Schema, CoversEveryMemberOfTheSpec) {
   // Grows with job_spec.h: a member without a line in the table is one that nobody can set.
-  EXPECT_EQ(Fields().size(), 2u + 3 + 11 + 4 + 8 + 24 + 5 + 6);
+  EXPECT_EQ(Fields().size(), 2u + 3 + 11 + 12 + 10 + 24 + 5 + 6);
 }
 
 TEST(Schema, DefaultsAreInRangeAndAmongTheChoices) {
@@ -62,7 +62,7 @@ TEST(Schema, DefaultsAreInRangeAndAmongTheChoices) {
 
 TEST(Schema, ValuesSurviveTextAndBack) {
   for (const Field& field : Fields()) {
-    if (field.type == FieldType::kStringMap) continue;
+    if (field.type == FieldType::kStringMap || field.type == FieldType::kFloatMap) continue;
     const FieldValue value = DefaultValue(field);
     const auto parsed = ParseScalar(field, ValueToText(value));
     ASSERT_TRUE(parsed.ok()) << field.path << ": " << parsed.status();
@@ -157,6 +157,24 @@ TEST(ApplyOverride, TakesThePathWithAndWithoutSpec) {
   EXPECT_THAT(spec.model.hidden, ElementsAre(8, 9));
   ASSERT_TRUE(ApplyOverride("metadata.labels.team=a=b", &spec, &path).ok());
   EXPECT_EQ(spec.labels.at("team"), "a=b");
+}
+
+TEST(ApplyOverride, SetsOneKeyOfAMap) {
+  JobSpec spec;
+  std::string path;
+  ASSERT_TRUE(ApplyOverride("optimizer.weight_decays.*.bias=0", &spec, &path).ok());
+  EXPECT_EQ(path, "spec.optimizer.weight_decays.*.bias");
+  ASSERT_TRUE(ApplyOverride("spec.optimizer.weight_decays.fc?.weight=0.5", &spec, &path).ok());
+  EXPECT_THAT(spec.optimizer.weight_decays,
+              ElementsAre(::testing::Pair("*.bias", 0), ::testing::Pair("fc?.weight", 0.5)));
+  EXPECT_EQ(ValueToText(GetField(*FindField("spec.optimizer.weight_decays"), spec)),
+            "{*.bias: 0, fc?.weight: 0.5}");
+  for (const char* bad : {"optimizer.weight_decays.x=much", "optimizer.weight_decays.x=nan",
+                          "optimizer.weight_decays=0"}) {
+    const absl::Status status = ApplyOverride(bad, &spec, nullptr);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << bad;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("spec.optimizer.weight_decays")) << bad;
+  }
 }
 
 TEST(ApplyOverride, NamesTheNearestPath) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "core/spec/schema.h"
@@ -109,6 +110,57 @@ INSTANTIATE_TEST_SUITE_P(
                 [](JobSpec& s) { s.optimizer.momentum = 1; }},
         Mistake{"spec.optimizer.momentum", "got -0.1",
                 [](JobSpec& s) { s.optimizer.momentum = -0.1; }},
+        Mistake{"spec.optimizer.name", "did you mean \"adamw\"?",
+                [](JobSpec& s) { s.optimizer.name = "adam-w"; }},
+        Mistake{"spec.optimizer.name", "lars needs the norms of whole layers",
+                [](JobSpec& s) {
+                  s.optimizer.name = "lars";
+                  s.exchange.algorithm = "reduce-scatter";
+                }},
+        Mistake{"spec.optimizer.name", "lamb needs the norms of whole layers",
+                [](JobSpec& s) {
+                  s.optimizer.name = "lamb";
+                  s.exchange.algorithm = "reduce-scatter";
+                }},
+        Mistake{"spec.exchange.encoding", "do not bear being rounded to bf16",
+                [](JobSpec& s) {
+                  s.optimizer.name = "adamw";
+                  s.exchange.algorithm = "periodic-average";
+                  s.exchange.encoding = "bf16";
+                }},
+        Mistake{"spec.optimizer.weight_decay", "0 <= value <= 10, got nan",
+                [](JobSpec& s) { s.optimizer.weight_decay = kNan; }},
+        Mistake{"spec.optimizer.beta1", "0 <= value < 1, got 1",
+                [](JobSpec& s) { s.optimizer.beta1 = 1; }},
+        Mistake{"spec.optimizer.beta2", "got nan", [](JobSpec& s) { s.optimizer.beta2 = kNan; }},
+        Mistake{"spec.optimizer.epsilon", "got 0", [](JobSpec& s) { s.optimizer.epsilon = 0; }},
+        Mistake{"spec.optimizer.trust_coefficient", "got -1",
+                [](JobSpec& s) { s.optimizer.trust_coefficient = -1; }},
+        Mistake{"spec.optimizer.clip_norm", "got -1",
+                [](JobSpec& s) { s.optimizer.clip_norm = -1; }},
+        Mistake{"spec.optimizer.clip_value", "got nan",
+                [](JobSpec& s) { s.optimizer.clip_value = kNan; }},
+        Mistake{"spec.optimizer.weight_decays", "\"*.bias\": -1",
+                [](JobSpec& s) { s.optimizer.weight_decays["*.bias"] = -1; }},
+        Mistake{"spec.optimizer.weight_decays", "got \"x\": nan",
+                [](JobSpec& s) { s.optimizer.weight_decays["x"] = kNan; }},
+        Mistake{"spec.optimizer.rate_factors", "pattern \"a b\" must be 1 to 63",
+                [](JobSpec& s) { s.optimizer.rate_factors["a b"] = 1; }},
+        Mistake{"spec.optimizer.rate_factors", "pattern \"\" must be",
+                [](JobSpec& s) { s.optimizer.rate_factors[""] = 1; }},
+        Mistake{"spec.learning_rate.milestones", "is required for policy multi-step",
+                [](JobSpec& s) { s.learning_rate.policy = "multi-step"; }},
+        Mistake{"spec.learning_rate.milestones", "must rise",
+                [](JobSpec& s) {
+                  s.learning_rate.policy = "multi-step";
+                  s.learning_rate.milestones = {5, 5};
+                }},
+        Mistake{"spec.learning_rate.milestones", "value 1: 0",
+                [](JobSpec& s) { s.learning_rate.milestones = {0}; }},
+        Mistake{"spec.learning_rate.floor", "got 1.5",
+                [](JobSpec& s) { s.learning_rate.floor = 1.5; }},
+        Mistake{"spec.learning_rate.gamma", "got nan",
+                [](JobSpec& s) { s.learning_rate.gamma = kNan; }},
         Mistake{"spec.learning_rate.base", "0 < value",
                 [](JobSpec& s) { s.learning_rate.base = 0; }},
         Mistake{"spec.exchange.graph_file", "is required for schedule graph",
@@ -204,6 +256,7 @@ FieldValue NumberFor(const Field& field, double number) {
   if (field.type == FieldType::kFloat) return number;
   const int64_t whole = static_cast<int64_t>(number);
   if (field.type == FieldType::kIntList) return std::vector<int64_t>{whole};
+  if (field.type == FieldType::kFloatMap) return std::map<std::string, double>{{"x", number}};
   return whole;
 }
 
@@ -340,6 +393,30 @@ TEST(Warnings, TellOfNesterovWithoutMomentum) {
   ASSERT_THAT(Warnings(spec), SizeIs(1));
   EXPECT_EQ(Warnings(spec)[0].path, "spec.optimizer.nesterov");
   EXPECT_THAT(Validate(spec), IsEmpty());
+}
+
+TEST(Warnings, TellOfWhatAnOptimizerDoesNotUse) {
+  JobSpec spec = GoodSpec();
+  spec.optimizer.name = "adam";
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+  spec.optimizer.nesterov = true;
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(ToString(Warnings(spec)[0]),
+            "spec.optimizer.nesterov: is not used by adam; use optimizer sgd or sgd-pytorch, or "
+            "leave nesterov out");
+}
+
+TEST(Warnings, TellOfAnOverlapThatClippingTakesAway) {
+  JobSpec spec = GoodSpec();
+  spec.optimizer.clip_norm = 1;
+  EXPECT_THAT(Warnings(spec), IsEmpty()) << "one worker has nothing to overlap with";
+  spec.workers.max = 4;
+  ASSERT_THAT(Warnings(spec), SizeIs(1));
+  EXPECT_EQ(Warnings(spec)[0].path, "spec.optimizer.clip_norm");
+  spec.exchange.algorithm = "allreduce";
+  EXPECT_THAT(Warnings(spec), IsEmpty());
+  spec.exchange.algorithm = "reduce-scatter";
+  EXPECT_THAT(Warnings(spec), SizeIs(1));
 }
 
 TEST(Warnings, TellOfAWarmUpThatNeverEnds) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -67,6 +68,20 @@ TEST(JobFile, ReadsEachTypeOfField) {
   EXPECT_EQ(file.spec.exchange.rotate, false);
   EXPECT_EQ(file.spec.train.seed, 18446744073709551615u);
   EXPECT_EQ(file.spec.train.epochs, 7);
+}
+
+TEST(JobFile, ReadsMapsOfNumbersAndSetsTheirKeys) {
+  const JobFile file = Parse(absl::StrCat(kHead,
+                                          "spec:\n"
+                                          "  data: {format: synthetic}\n"
+                                          "  optimizer:\n"
+                                          "    weight_decays: {\"*.bias\": 0, fc1.weight: 1e-4}\n"),
+                             {{"optimizer.weight_decays.*.bias=0.5", "--set"},
+                              {"optimizer.rate_factors.fc?.*=2", "--set"}});
+  EXPECT_EQ(Shown(file), "");
+  EXPECT_EQ(file.spec.optimizer.weight_decays,
+            (std::map<std::string, double>{{"*.bias", 0.5}, {"fc1.weight", 1e-4}}));
+  EXPECT_EQ(file.spec.optimizer.rate_factors, (std::map<std::string, double>{{"fc?.*", 2}}));
 }
 
 struct BadFile {
@@ -159,6 +174,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "got a value"},
         BadFile{"a bad element", With("  model: {hidden: [3, x]}\n"), 6, 23, "spec.model.hidden",
                 "got \"x\""},
+        BadFile{"text in a map of numbers", With("  optimizer: {weight_decays: {x: \"0\"}}\n"), 6,
+                34, "spec.optimizer.weight_decays", "key \"x\": expected a number, got text"},
+        BadFile{"a word in a map of numbers", With("  optimizer: {rate_factors: {x: much}}\n"), 6,
+                33, "spec.optimizer.rate_factors", "key \"x\": expected a number, got \"much\""},
+        BadFile{"a list for a map", With("  optimizer: {rate_factors: [1]}\n"), 6, 29,
+                "spec.optimizer.rate_factors", "expected key: value pairs, got a list"},
+        BadFile{"a key given twice", With("  optimizer: {rate_factors: {x: 1, x: 2}}\n"), 6, 36,
+                "spec.optimizer.rate_factors", "given twice"},
         BadFile{"no value", With("  train:\n    epochs:\n"), 7, 5, "spec.train.epochs",
                 "has no value"},
         BadFile{"yes for true", With("  exchange: {rotate: yes}\n"), 6, 22, "spec.exchange.rotate",

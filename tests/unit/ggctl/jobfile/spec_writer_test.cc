@@ -20,7 +20,13 @@ JobSpec Unusual() {
     if (auto* v = std::get_if<uint64_t>(&value)) *v = 18446744073709551615u;
     if (auto* v = std::get_if<double>(&value)) *v += 0.05;
     if (auto* v = std::get_if<bool>(&value)) *v = !*v;
-    if (auto* v = std::get_if<std::vector<int64_t>>(&value)) v->back() = 5;
+    if (auto* v = std::get_if<std::vector<int64_t>>(&value)) {
+      if (v->empty()) v->push_back(0);
+      v->back() = 5;
+    }
+    if (auto* v = std::get_if<std::map<std::string, double>>(&value)) {
+      *v = {{"*.bias", 0}, {"fc?.weight", 0.1}};
+    }
     if (auto* v = std::get_if<std::string>(&value); v != nullptr && field.choices.size() > 1) {
       *v = std::string(field.choices[*v == field.choices[0] ? 1 : 0]);
     }
@@ -33,6 +39,7 @@ JobSpec Unusual() {
   spec.data.limit_train = 100;
   spec.exchange.algorithm = "cocod";  // which alone has proportional batches
   spec.optimizer.momentum = 0.1;
+  spec.optimizer.beta2 = 0.1;
   return spec;
 }
 

@@ -22,7 +22,7 @@ void FillAll(Rng& rng, pb::Message* message) {
   const pb::Descriptor* descriptor = message->GetDescriptor();
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const pb::FieldDescriptor* field = descriptor->field(i);
-    if (field->is_map()) continue;  // labels: set by the caller
+    if (field->is_map()) continue;  // set by the caller
     const int64_t number = static_cast<int64_t>(rng.Below(1'000'000)) + 1;
     switch (field->cpp_type()) {
       case pb::FieldDescriptor::CPPTYPE_MESSAGE:
@@ -60,6 +60,10 @@ TEST(JobSpecCodecTest, EveryFieldOfTheMessageSurvivesTheRoundTrip) {
     FillAll(rng, &proto);
     for (uint64_t n = 0; n < round % 4; ++n) {
       (*proto.mutable_labels())[absl::StrCat("key", n)] = absl::StrCat(rng.NextU32());
+      for (auto* map : {proto.mutable_optimizer()->mutable_weight_decays(),
+                        proto.mutable_optimizer()->mutable_rate_factors()}) {
+        (*map)[absl::StrCat("*.", rng.NextU32())] = rng.Uniform();
+      }
     }
     const v1::JobSpec back = ToProto(FromProto(proto));
     std::string difference;

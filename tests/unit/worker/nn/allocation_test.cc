@@ -89,7 +89,8 @@ TEST_P(AllocationTest, SteadyStepsAllocateNothingOfConsequenceAndTouchNoNewPage)
   const auto train = [&] {
     auto loss = net->Forward(step++, x, labels, [](BlockIndex) { return absl::OkStatus(); });
     ASSERT_TRUE(loss.ok()) << loss.status();
-    ASSERT_TRUE(net->Backward([&](BlockIndex b) { return optimizer->Update(b, 0.01); }).ok());
+    ASSERT_TRUE(
+        net->Backward([&](BlockIndex b) { return optimizer->Update(b, step - 1, 0.01); }).ok());
   };
   ASSERT_GT(g_allocated_bytes.load(), size_t{1} << 20)
       << "the counter does not see the network's memory";

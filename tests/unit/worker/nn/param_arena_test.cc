@@ -28,7 +28,6 @@ TEST(ParamArenaTest, BlocksAreContiguousAndAligned) {
   for (BlockIndex b = 0; b < 2; ++b) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->weights(b).data()) % 64, 0u);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->gradients(b).data()) % 64, 0u);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->momentum(b).data()) % 64, 0u);
   }
 }
 
@@ -39,6 +38,26 @@ TEST(ParamArenaTest, ViewsOfTensorsLieInTheirBlock) {
   EXPECT_EQ(arena->weights(bias).size(), 3u);
   EXPECT_EQ(arena->weights(bias).data(), arena->weights(0).data() + 15);
   EXPECT_EQ(arena->gradients(bias).data(), arena->gradients(0).data() + 15);
+}
+
+TEST(ParamArenaTest, StateIsWhatTheOptimizerAsksFor) {
+  auto device = MakeDevice("reference", {}).value();
+  auto arena = ParamArena::Create(*device, TwoBlocks()).value();
+  EXPECT_EQ(arena->state_count(), 0);
+  EXPECT_TRUE(arena->momentum().empty());
+  ASSERT_TRUE(arena->AllocateState(*device, 2).ok());
+  ASSERT_EQ(arena->state_count(), 2);
+  EXPECT_EQ(arena->momentum().data(), arena->state(0).data());
+  EXPECT_NE(arena->state(0).data(), arena->state(1).data());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(arena->state(i).size(), arena->size());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->state(i).data()) % 64, 0u);
+    for (const float value : arena->state(i)) ASSERT_EQ(value, 0.0f);
+  }
+  arena->state(0)[0] = 1;
+  ASSERT_TRUE(arena->AllocateState(*device, 1).ok());
+  EXPECT_EQ(arena->state_count(), 1);
+  EXPECT_EQ(arena->momentum()[0], 0.0f) << "state of the optimizer before";
 }
 
 TEST(ParamArenaTest, BuffersAreSeparateAndOptional) {

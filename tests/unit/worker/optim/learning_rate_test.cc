@@ -43,6 +43,41 @@ TEST(LearningRateTest, Cosine) {
   EXPECT_NEAR(Rate(spec, 150), 0, 1e-12);
 }
 
+TEST(LearningRateTest, CosineEndsAtItsFloor) {
+  const LearningRateSpec spec{.base = 2, .policy = "cosine", .floor = 0.1};
+  EXPECT_DOUBLE_EQ(Rate(spec, 0), 2);
+  EXPECT_DOUBLE_EQ(Rate(spec, 50), 1.1);
+  EXPECT_DOUBLE_EQ(Rate(spec, 100), 0.2);
+  EXPECT_DOUBLE_EQ(Rate(spec, 1000), 0.2);
+}
+
+TEST(LearningRateTest, MultiStepDropsAtEachMilestone) {
+  const LearningRateSpec spec{
+      .base = 1, .policy = "multi-step", .gamma = 0.5, .milestones = {3, 7, 8}};
+  EXPECT_DOUBLE_EQ(Rate(spec, 29), 1);
+  EXPECT_DOUBLE_EQ(Rate(spec, 30), 0.5);
+  EXPECT_DOUBLE_EQ(Rate(spec, 69), 0.5);
+  EXPECT_DOUBLE_EQ(Rate(spec, 70), 0.25);
+  EXPECT_DOUBLE_EQ(Rate(spec, 80), 0.125);
+  EXPECT_DOUBLE_EQ(Rate(spec, 1000), 0.125);
+}
+
+TEST(LearningRateTest, ExponentialTakesItsFactorInTheCourseOfAnEpoch) {
+  const LearningRateSpec spec{.base = 2, .policy = "exponential", .gamma = 0.25};
+  EXPECT_DOUBLE_EQ(Rate(spec, 0), 2);
+  EXPECT_DOUBLE_EQ(Rate(spec, 5), 1);
+  EXPECT_DOUBLE_EQ(Rate(spec, 10), 0.5);
+  EXPECT_DOUBLE_EQ(Rate(spec, 20), 0.125);
+}
+
+TEST(LearningRateTest, InverseIsCaffes) {
+  const LearningRateSpec spec{.base = 0.01, .policy = "inverse", .gamma = 1e-4, .power = 0.75};
+  EXPECT_DOUBLE_EQ(Rate(spec, 0), 0.01);
+  EXPECT_DOUBLE_EQ(Rate(spec, 10000), 0.01 * std::pow(2, -0.75));
+  const LearningRateSpec steep{.base = 1, .policy = "inverse", .gamma = 1, .power = 1};
+  EXPECT_DOUBLE_EQ(Rate(steep, 3), 0.25);
+}
+
 TEST(LearningRateTest, WarmUpRisesLinearlyAndMeetsThePolicy) {
   const LearningRateSpec spec{.base = 1, .policy = "constant", .warmup_epochs = 2};
   EXPECT_DOUBLE_EQ(Rate(spec, 0), 1.0 / 20);
@@ -72,8 +107,10 @@ TEST(LearningRateTest, UnknownNamesGiveNoRateAtAll) {
 }
 
 TEST(LearningRateTest, AnEmptyRunHasARate) {
-  for (const char* policy : {"constant", "step", "poly", "cosine"}) {
-    EXPECT_DOUBLE_EQ(LearningRate({.base = 1, .policy = policy}, 0, 0, 0, 1), 1) << policy;
+  for (const char* policy :
+       {"constant", "step", "multi-step", "exponential", "inverse", "poly", "cosine"}) {
+    EXPECT_DOUBLE_EQ(LearningRate({.base = 1, .policy = policy, .milestones = {1}}, 0, 0, 0, 1), 1)
+        << policy;
   }
 }
 

@@ -43,11 +43,11 @@ TEST_F(SgdTest, MomentumFollowsCaffesConventionOverSteps) {
   double weight = 2, velocity = 0;
   for (const double rate : {0.1, 0.1, 0.05}) {
     arena_->gradients(0)[0] = 3.0f;
-    ASSERT_TRUE(sgd->Update(0, rate).ok());
+    ASSERT_TRUE(sgd->Update(0, 0, rate).ok());
     velocity = 0.9 * velocity + rate * (3 + 0.5 * weight);
     weight -= velocity;
     EXPECT_NEAR(w[0], weight, 1e-5);
-    EXPECT_NEAR(arena_->momentum(0)[0], velocity, 1e-5);
+    EXPECT_NEAR(arena_->momentum()[0], velocity, 1e-5);
   }
 }
 
@@ -60,12 +60,12 @@ TEST_F(SgdTest, NesterovLooksAheadAlongTheMomentum) {
   double weight = 2, velocity = 0;
   for (const double rate : {0.1, 0.1, 0.05}) {
     arena_->gradients(0)[0] = 3.0f;
-    ASSERT_TRUE(sgd->Update(0, rate).ok());
+    ASSERT_TRUE(sgd->Update(0, 0, rate).ok());
     const double step = rate * (3 + 0.5 * weight);
     velocity = 0.9 * velocity + step;
     weight -= 0.9 * velocity + step;
     EXPECT_NEAR(w[0], weight, 1e-5);
-    EXPECT_NEAR(arena_->momentum(0)[0], velocity, 1e-5);
+    EXPECT_NEAR(arena_->momentum()[0], velocity, 1e-5);
   }
 }
 
@@ -86,9 +86,9 @@ TEST_F(SgdTest, APieceAtATimeGivesTheSameBits) {
         other->gradients()[i] = pieced->gradients()[i] =
             0.013f * static_cast<float>((i * 37 + static_cast<size_t>(step)) % 101) - 0.5f;
       }
-      ASSERT_TRUE(whole->Update(0, 0.07).ok());
+      ASSERT_TRUE(whole->Update(0, 0, 0.07).ok());
       for (size_t at = 0, count = 1; at < pieced->size(); at += count, count = count * 2 + 3) {
-        ASSERT_TRUE(pieces->UpdateRange(at, std::min(count, pieced->size() - at), 0.07).ok());
+        ASSERT_TRUE(pieces->UpdateRange(at, std::min(count, pieced->size() - at), 0, 0.07).ok());
       }
     }
     EXPECT_THAT(pieced->weights(), testing::ElementsAreArray(other->weights()));
@@ -99,16 +99,16 @@ TEST_F(SgdTest, APieceAtATimeGivesTheSameBits) {
 TEST_F(SgdTest, RefusesARangeOutsideTheArena) {
   auto sgd = Make(0.9, 0);
   const size_t size = arena_->size();
-  EXPECT_TRUE(sgd->UpdateRange(size, 0, 0.1).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(0, size + 1, 0.1)));
-  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(size + 1, 0, 0.1)));
-  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(1, ~size_t{0}, 0.1)));
+  EXPECT_TRUE(sgd->UpdateRange(size, 0, 0, 0.1).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(0, size + 1, 0, 0.1)));
+  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(size + 1, 0, 0, 0.1)));
+  EXPECT_TRUE(absl::IsInvalidArgument(sgd->UpdateRange(1, ~size_t{0}, 0, 0.1)));
 }
 
 TEST_F(SgdTest, OnlyTheBlockIsTouched) {
   auto sgd = Make(0.9, 0);
   for (float& g : arena_->gradients()) g = 1.0f;
-  ASSERT_TRUE(sgd->Update(1, 0.1).ok());
+  ASSERT_TRUE(sgd->Update(1, 0, 0.1).ok());
   for (const float w : arena_->weights(0)) EXPECT_EQ(w, 0.0f);
   EXPECT_NE(arena_->weights(1)[0], 0.0f);
 }
@@ -123,9 +123,9 @@ TEST_F(SgdTest, BlocksOneByOneEqualTheWholeArenaAtOnce) {
   for (size_t i = 0; i < other->size(); ++i)
     other->gradients()[i] = arena_->gradients()[i] = 0.01f * static_cast<float>(i) - 0.1f;
   for (int step = 0; step < 3; ++step) {
-    ASSERT_TRUE(whole->Update(0, 0.07).ok());
-    ASSERT_TRUE(blocks->Update(0, 0.07).ok());
-    ASSERT_TRUE(blocks->Update(1, 0.07).ok());
+    ASSERT_TRUE(whole->Update(0, 0, 0.07).ok());
+    ASSERT_TRUE(blocks->Update(0, 0, 0.07).ok());
+    ASSERT_TRUE(blocks->Update(1, 0, 0.07).ok());
   }
   EXPECT_EQ(other->weights(), arena_->weights());
 }
@@ -149,7 +149,7 @@ TEST_F(SgdTest, GapsStayZeroOverTrainingSteps) {
     const std::vector<int32_t> labels = {1, 2, 3, 4};
     for (uint64_t step = 0; step < 5; ++step) {
       ASSERT_TRUE(net->Forward(step, x, labels, [](BlockIndex) { return absl::OkStatus(); }).ok());
-      ASSERT_TRUE(net->Backward([&](BlockIndex b) { return sgd->Update(b, 0.1); }).ok());
+      ASSERT_TRUE(net->Backward([&](BlockIndex b) { return sgd->Update(b, step, 0.1); }).ok());
     }
     ParamArena& arena = net->arena();
     size_t gaps = 0;
@@ -168,15 +168,17 @@ TEST_F(SgdTest, GapsStayZeroOverTrainingSteps) {
 
 TEST_F(SgdTest, WrongUseIsRefused) {
   auto sgd = Make(0.9, 0);
-  EXPECT_EQ(sgd->Update(2, 0.1).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(sgd->Update(-1, 0.1).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(sgd->Update(0, std::numeric_limits<double>::infinity()).code(),
+  EXPECT_EQ(sgd->Update(2, 0, 0.1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sgd->Update(-1, 0, 0.1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sgd->Update(0, 0, std::numeric_limits<double>::infinity()).code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(sgd->Update(0, std::nan("")).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sgd->Update(0, 0, std::nan("")).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(SgdTest, ImpossibleSpecificationsAreRefused) {
-  EXPECT_THAT(Refusal({.name = "adam"}).message(), HasSubstr("unknown optimizer 'adam'"));
+  EXPECT_THAT(Refusal({.name = "adagrad"}).message(),
+              HasSubstr("spec.optimizer.name: must be one of sgd, sgd-pytorch, adam, adamw, lars, "
+                        "lamb, got \"adagrad\""));
   EXPECT_THAT(Refusal({.momentum = 1.0}).message(), HasSubstr("momentum"));
   EXPECT_THAT(Refusal({.momentum = std::nan("")}).message(), HasSubstr("momentum"));
   EXPECT_THAT(Refusal({.weight_decay = -1e-9}).message(), HasSubstr("weight_decay"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/train/norm_meter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -23,10 +24,23 @@ struct World {
     auto made = ParamArena::Create(*device, {block}, 0);
     EXPECT_TRUE(made.ok()) << made.status();
     arena = *std::move(made);
-    auto meter_made = NormMeter::Create(*device, *stream, *arena, sink);
-    EXPECT_TRUE(meter_made.ok()) << meter_made.status();
-    meter = *std::move(meter_made);
+    meter = std::make_unique<NormMeter>(*device, *stream, *arena, sink);
   }
+  // Takes `by` off all weights, in two pieces, as an update of `step`.
+  void Update(uint64_t step, float by) {
+    const size_t half = arena->size() / 2;
+    for (const size_t offset : {size_t{0}, half}) {
+      const size_t count = offset == 0 ? half : arena->size() - half;
+      const absl::Status status = meter->Watch(step, offset, count, [&] {
+        for (size_t i = offset; i < std::min(offset + count, arena->parameter_count()); ++i) {
+          arena->weights()[i] -= by;
+        }
+        return absl::OkStatus();
+      });
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+  double Ratio() { return sink.series().at("gossipgrad_update_to_param_ratio"); }
   void Fill(Flat values, float value) {
     const size_t count = arena->parameter_count();  // what follows is padding, and 0
     for (size_t i = 0; i < count; ++i) values[i] = value;
@@ -39,14 +53,13 @@ struct World {
   std::unique_ptr<NormMeter> meter;
 };
 
-// More than one piece, and a piece that is not whole.
 constexpr int64_t kFloats = 40000;
 
 TEST(NormMeter, MeasuresGradientParametersAndUpdate) {
   World world(kFloats);
   world.Fill(world.arena->gradients(), -0.5f);
-  world.Fill(world.arena->weights(), 2.0f);
-  world.Fill(world.arena->momentum(), 0.125f);
+  world.Fill(world.arena->weights(), 2.125f);
+  world.Update(0, 0.125f);
   ASSERT_TRUE(world.meter->AfterStep(0).ok());
   const auto series = world.sink.series();
   const double root = std::sqrt(static_cast<double>(kFloats));
@@ -65,6 +78,34 @@ TEST(NormMeter, MeasuresTheFirstStepAndThenNowAndAgain) {
     if (std::abs(norm - 10.0 * static_cast<double>(step + 1)) < 1e-6) ++measured;
   }
   EXPECT_EQ(measured, 3);
+}
+
+TEST(NormMeter, AnUpdateThatComesInTheStepAfterIsMeasuredThere) {
+  World world(100);
+  world.Fill(world.arena->weights(), 4.0f);
+  ASSERT_TRUE(world.meter->AfterStep(0).ok());
+  EXPECT_EQ(world.sink.series().count("gossipgrad_update_to_param_ratio"), 0u);
+  world.Update(0, 2.0f);
+  ASSERT_TRUE(world.meter->AfterStep(1).ok());
+  EXPECT_NEAR(world.Ratio(), 1.0, 1e-9);
+  // What is not measured changes nothing, and the next measurement begins anew.
+  for (uint64_t step = 1; step < kNormsEvery; ++step) {
+    world.Update(step, 0.0f);
+    ASSERT_TRUE(world.meter->AfterStep(step).ok());
+  }
+  EXPECT_NEAR(world.Ratio(), 1.0, 1e-9);
+  world.Update(kNormsEvery, 1.0f);
+  ASSERT_TRUE(world.meter->AfterStep(kNormsEvery).ok());
+  EXPECT_NEAR(world.Ratio(), 1.0, 1e-9) << "1 of 2 - 1";
+}
+
+TEST(NormMeter, TheStatusOfTheUpdateComesBack) {
+  World world(100);
+  for (const uint64_t step : {uint64_t{0}, uint64_t{1}}) {
+    const absl::Status status =
+        world.meter->Watch(step, 0, 16, [] { return absl::InternalError("lost"); });
+    EXPECT_EQ(status.message(), "lost");
+  }
 }
 
 TEST(NormMeter, ANetworkOfZerosHasNoRatio) {

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/reference/reference_device.h"
 
 namespace gg {
 namespace {
@@ -122,12 +123,13 @@ class FakeWorld : public BatchSource, public SampleRing, public Network, public 
   void Abort(absl::Status) override {}
 
   StepLoop MakeLoop(PhaseTimer& timer, MetricSink& metrics, uint64_t total,
-                    uint64_t steps_per_epoch = 100) {
+                    uint64_t steps_per_epoch = 100, GradientClip* clip = nullptr) {
     phases = &timer;
     StepLoopParts parts;
     parts.source = this;
     parts.ring = this;
     parts.network = this;
+    parts.clip = clip;
     parts.exchange = this;
     parts.phases = &timer;
     parts.clock = &clock;
@@ -193,6 +195,39 @@ TEST(StepLoop, RunsTheLifeOfAStepInItsFixedOrder) {
                                          "backward0", "ready0", "update0",               //
                                          "backward1", "ready1", "update1",               //
                                          "EndStep0"));
+}
+
+TEST(StepLoop, NoGradientIsUsedBeforeItIsClipped) {
+  const auto device = MakeReferenceDevice();
+  const auto stream = device->MakeStream().value();
+  const auto arena =
+      ParamArena::Create(*device, {{.name = "b", .tensors = {{.name = "b.w", .shape = {1}}}},
+                                   {.name = "a", .tensors = {{.name = "a.w", .shape = {1}}}}})
+          .value();
+  OptimizerSpec spec;
+  spec.clip_value = 4;
+  for (const double norm : {0.0, 1.0}) {
+    Fixture f;
+    spec.clip_norm = norm;
+    arena->gradients(0)[0] = -9;  // cut to -4
+    arena->gradients(1)[0] = 3;
+    GradientClip clip(spec, *device, *stream, *arena);
+    StepLoop loop = f.world.MakeLoop(f.timer, f.sink, 1, 100, &clip);
+    f.timer.Start();
+    ASSERT_TRUE(loop.BeginEpoch(0).ok());
+    ASSERT_TRUE(loop.Step(0).ok());
+    std::vector<std::string> backward(f.world.calls.end() - 7, f.world.calls.end());
+    if (norm == 0) {
+      EXPECT_THAT(backward, ElementsAre("backward0", "ready0", "update0", "backward1", "ready1",
+                                        "update1", "EndStep0"));
+    } else {
+      EXPECT_THAT(backward, ElementsAre("backward0", "backward1", "ready0", "update0", "ready1",
+                                        "update1", "EndStep0"));
+    }
+    const float scale = norm == 0 ? 1 : 0.2f;
+    EXPECT_NEAR(arena->gradients(0)[0], -4 * scale, 1e-5);
+    EXPECT_NEAR(arena->gradients(1)[0], 3 * scale, 1e-5);
+  }
 }
 
 TEST(StepLoop, AsksForNoBatchBeyondTheLastStep) {

@@ -225,12 +225,59 @@ TEST(Trainer, OneWorkerEqualsSequentialSgdBitForBit) {
     ASSERT_TRUE(network->Backward(pass).ok());
     const double rate = LearningRate(spec.learning_rate, step, 16, 48, 1);
     for (BlockIndex b = 0; b < network->arena().block_count(); ++b) {
-      ASSERT_TRUE((*optimizer)->Update(b, rate).ok());
+      ASSERT_TRUE((*optimizer)->Update(b, step, rate).ok());
     }
   }
   const Flat expected = network->arena().weights();
   EXPECT_EQ(runs[0].weights, std::vector<float>(expected.begin(), expected.end()));
   EXPECT_EQ(runs[0].result.model_checksum, WeightsChecksum(network->arena()));
+}
+
+// Two optimizers with two state vectors and one whose state a clipped gradient would show in.
+TEST(Trainer, EveryOptimizerLearnsAloneAndInACluster) {
+  for (const char* name : {"sgd-pytorch", "adam", "adamw", "lars", "lamb"}) {
+    SCOPED_TRACE(name);
+    JobSpec spec = SmallJob();
+    spec.optimizer.name = name;
+    spec.optimizer.weight_decay = 1e-4;
+    spec.optimizer.weight_decays = {{"*.bias", 0}};
+    spec.optimizer.clip_norm = 5;
+    const bool adaptive = spec.optimizer.name[0] == 'a' || spec.optimizer.name == "lamb";
+    if (adaptive) spec.learning_rate.base = 0.005;
+    if (spec.optimizer.name == "lars") spec.optimizer.trust_coefficient = 0.1;
+    for (const int size : {1, 3}) {
+      const auto first = RunJob(spec, size), second = RunJob(spec, size);
+      for (size_t r = 0; r < first.size(); ++r) {
+        const auto& epochs = first[r].recorder.epochs;
+        EXPECT_LT(epochs[2].train_loss, epochs[0].train_loss);
+        EXPECT_EQ(first[r].weights, second[r].weights) << "rank " << r << " of " << size;
+        EXPECT_EQ(first[r].result.model_checksum, first[0].result.model_checksum);
+      }
+    }
+  }
+}
+
+TEST(Trainer, AClippedGradientChangesTheRunAndALooseBoundDoesNot) {
+  JobSpec spec = SmallJob();
+  const auto weights = [&] { return RunJob(spec, 2)[0].weights; };
+  const std::vector<float> plain = weights();
+  spec.optimizer.clip_norm = 1e6;
+  spec.optimizer.clip_value = 1e6;
+  EXPECT_EQ(weights(), plain);
+  spec.optimizer.clip_norm = 0.01;
+  EXPECT_NE(weights(), plain);
+  spec.optimizer.clip_norm = 0;
+  spec.optimizer.clip_value = 1e-4;
+  EXPECT_NE(weights(), plain);
+}
+
+TEST(Trainer, APatternThatMatchesNothingIsToldBeforeTheFirstStep) {
+  JobSpec spec = SmallJob();
+  spec.optimizer.weight_decays = {{"bn*", 0}};
+  WorkerRun run;
+  RunOne(spec, Load(spec), 0, 1, nullptr, run);
+  EXPECT_TRUE(absl::IsInvalidArgument(run.status)) << run.status;
+  EXPECT_THAT(std::string(run.status.message()), ::testing::HasSubstr("fc1.weight, fc1.bias"));
 }
 
 TEST(Trainer, SameSeedGivesTheSameBitsTwiceOnFourWorkers) {
