@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of runs as Markdown tables, one line per setting, seeds averaged."""
+import re
 import statistics
 
 
@@ -25,7 +26,9 @@ def failed(group):
 
 
 def reason_of(group):
-    return " ".join(str(next(row.get("reason") for row in group if row["exit_code"] != 0)).split())
+    text = " ".join(str(next(row.get("reason") for row in group if row["exit_code"] != 0)).split())
+    diverged = re.search(r"(step \d+): the training loss is nan", text)
+    return f"diverged at {diverged[1]}" if diverged else text
 
 
 def epochs_to(row, target):
