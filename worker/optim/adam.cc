@@ -17,13 +17,7 @@ class Adam : public ElementwiseRule {
 
  private:
   absl::Status Apply(const ParamRange& range, uint64_t step, double rate) override {
-    const AdamParams params{.learning_rate = rate,
-                            .beta1 = spec().beta1,
-                            .beta2 = spec().beta2,
-                            .epsilon = spec().epsilon,
-                            .weight_decay = range.weight_decay,
-                            .step = step + 1,
-                            .decoupled_decay = decoupled_decay_};
+    const AdamParams params = AdamParamsOf(spec(), range, step, rate, decoupled_decay_);
     return device().Adam(stream(), params, Gradients(range), State(0, range), State(1, range),
                          Weights(range));
   }

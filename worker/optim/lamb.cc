@@ -22,13 +22,7 @@ class Lamb : public LayerwiseRule {
 
  private:
   absl::Status Apply(const ParamRange& range, uint64_t step, double rate) override {
-    const AdamParams params{.learning_rate = rate,
-                            .beta1 = spec().beta1,
-                            .beta2 = spec().beta2,
-                            .epsilon = spec().epsilon,
-                            .weight_decay = range.weight_decay,
-                            .step = step + 1,
-                            .decoupled_decay = true};
+    const AdamParams params = AdamParamsOf(spec(), range, step, rate, /*decoupled_decay=*/true);
     const Flat r = direction_->floats().subspan(0, range.count);
     GG_RETURN_IF_ERROR(device().AdamDirection(stream(), params, Gradients(range), Weights(range),
                                               State(0, range), State(1, range), r));

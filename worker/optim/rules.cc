@@ -70,4 +70,15 @@ size_t LayerwiseRule::LargestRange() const {
   return largest;
 }
 
+AdamParams AdamParamsOf(const OptimizerSpec& spec, const ParamRange& range, uint64_t step,
+                        double rate, bool decoupled_decay) {
+  return {.learning_rate = rate,
+          .beta1 = spec.beta1,
+          .beta2 = spec.beta2,
+          .epsilon = spec.epsilon,
+          .weight_decay = range.weight_decay,
+          .step = step + 1,  // counted from 1
+          .decoupled_decay = decoupled_decay};
+}
+
 }  // namespace gg

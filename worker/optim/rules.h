@@ -65,6 +65,10 @@ class ElementwiseRule : public Rule {
   absl::Status UpdateRange(size_t offset, size_t count, uint64_t step, double rate) final;
 };
 
+// What adam, adamw and lamb tell the device about a range in `step`.
+AdamParams AdamParamsOf(const OptimizerSpec& spec, const ParamRange& range, uint64_t step,
+                        double rate, bool decoupled_decay);
+
 // Each parameter as a whole.
 class LayerwiseRule : public Rule {
  public:
