@@ -60,7 +60,8 @@ def main():
     args = parse()
     rows = json.loads(args.out.read_text())["results"] if args.out and args.out.exists() else []
     for settings in plans.PLANS[args.what](args):
-        if any(row["settings"] == settings and row["set"] == args.set for row in rows):
+        mine = [row for row in rows if row["set"] == args.set]
+        if any(row["settings"] == settings for row in mine) or plans.needless(settings, mine):
             continue
         row = runs.measure(args, settings)
         if row["exit_code"] == 130:  # Ctrl-C: not a result

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One setting as a real run. `ggctl compare` with a single method is used because it gives the curve beside the outcome."""
 import json
+import pathlib
 import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 KEEP = ("state", "workers", "steps", "epochs", "test_accuracy", "replica_accuracy", "train_loss", "samples_per_second",
         "sent_bytes_per_step", "messages_per_step", "comm_wait_ratio", "consensus_distance", "skipped_exchanges",
@@ -18,8 +21,13 @@ def algorithm_of(args):
 def measure(args, settings):
     command = [str(args.bin / "ggctl"), "compare", "-f", str(args.job), "-o", "json", "--workers", str(settings["workers"]),
                "--algorithms", settings.get("exchange.algorithm", args.algorithm), "--target", str(args.target)]
+    if "group" in settings:
+        racks = ",".join(str(rank // settings["group"]) for rank in range(settings["workers"]))
+        command += ["--topology", f"rack={racks}", "--set", "exchange.topology=rack"]
     for path, value in settings.items():
-        if path not in ("workers", "method", "exchange.algorithm"):
+        if path == "exchange.graph_file":
+            value = ROOT / value  # plans name files of this project
+        if path not in ("workers", "method", "group", "exchange.algorithm"):
             command += ["--set", f"{path}={value}"]
     for extra in args.set:
         command += ["--set", extra]
