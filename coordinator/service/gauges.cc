@@ -40,7 +40,7 @@ double ConsensusDistance(const Job& job) {
   if (!HoldsWorkers(job.state)) return -1;
   std::vector<double> distances;
   for (const JobMember& member : job.members) distances.push_back(member.progress.partner_distance);
-  return ConsensusOfPartners(job.spec, distances);
+  return ConsensusOfPartners(job, distances);
 }
 
 double Median(std::vector<double> values) {

@@ -2,9 +2,8 @@
 //
 // The coordinator's metrics, from its state and its decisions. What is said of a job is said of the
 // newest job of its name and leaves with its record. Two of them are computed here:
-//   consensus_distance  the result's, once there is one. Until then, for replicas whose weights w_i
-//     scatter about their mean with variance s^2 = E |w_i - mean|^2, partners are sqrt(2) s apart:
-//     sqrt(mean_i d_i^2 / 2) with d_i the last distance that worker i measured to its partner.
+//   consensus_distance  the result's, once there is one. Until then the estimate of results.h from
+//     the last distances that the workers measured to their partners.
 //   straggler_score  t_i / median_j t_j with t_i = (1 - r_i) / v_i: v_i the worker's samples per
 //     second, r_i the share of its time that it waited for partners. Waiting is taken out because
 //     partners of a slow worker are slowed down by it, and the culprit is wanted.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "absl/strings/match.h"
 
@@ -44,6 +46,16 @@ void AddEpochs(const Job& job, JobResult* result) {
   }
 }
 
+// Members, or groups of members that train alike.
+double DifferentReplicas(const Job& job) {
+  if (job.spec.exchange.schedule != "hierarchical") return static_cast<double>(job.members.size());
+  std::set<std::string> places;
+  for (const JobMember& member : job.members) {
+    places.insert(MemberOf(member.worker).topology[job.spec.exchange.topology]);
+  }
+  return static_cast<double>(places.size());
+}
+
 // One epoch over all members; nothing when one of them has not reported it.
 std::optional<EpochPoint> PointOf(const Job& job, uint32_t epoch) {
   EpochPoint point;
@@ -69,7 +81,7 @@ std::optional<EpochPoint> PointOf(const Job& job, uint32_t epoch) {
   }
   if (evaluated && samples > 0)
     point.test_accuracy = Ratio(static_cast<double>(correct), static_cast<double>(samples));
-  point.consensus_distance = ConsensusOfPartners(job.spec, distances);
+  point.consensus_distance = ConsensusOfPartners(job, distances);
   return point;
 }
 
@@ -176,8 +188,8 @@ std::vector<EpochPoint> Curve(const Job& job) {
   return curve;
 }
 
-double ConsensusOfPartners(const JobSpec& spec, const std::vector<double>& partner_distances) {
-  if (!absl::StartsWith(spec.exchange.payload, "weights")) return -1;
+double ConsensusOfPartners(const Job& job, const std::vector<double>& partner_distances) {
+  if (!absl::StartsWith(job.spec.exchange.payload, "weights")) return -1;
   double sum = 0;
   int measured = 0;
   for (const double distance : partner_distances) {
@@ -185,7 +197,9 @@ double ConsensusOfPartners(const JobSpec& spec, const std::vector<double>& partn
     sum += distance * distance;
     ++measured;
   }
-  return measured > 0 ? std::sqrt(sum / measured / 2) : -1;
+  if (measured == 0) return -1;
+  const double p = DifferentReplicas(job);
+  return std::sqrt(sum / measured * (p - 1) / (2 * p));
 }
 
 }  // namespace gg

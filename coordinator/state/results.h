@@ -22,10 +22,11 @@ JobProgress Summarise(const Job& job, absl::Time now);
 std::vector<EpochPoint> Curve(const Job& job);
 
 // Estimate of the consensus distance, sqrt(mean |w_i - w_mean|^2), from distances |w_i - w_j| between
-// partners, where negative means none was measured: for independent deviations
-// E|w_i - w_j|^2 = 2 E|w_i - w_mean|^2. Negative where nothing was measured or where partners do not
-// meet with their weights.
-double ConsensusOfPartners(const JobSpec& spec, const std::vector<double>& partner_distances);
+// partners, where negative means none was measured. Of p replicas the mean of |w_i - w_j|^2 over all
+// pairs is 2 p / (p - 1) times that of |w_i - w_mean|^2; p is the number of members, or of groups,
+// whose members are equal, with schedule hierarchical. Negative where nothing was measured or where
+// partners do not meet with their weights.
+double ConsensusOfPartners(const Job& job, const std::vector<double>& partner_distances);
 
 }  // namespace gg
 

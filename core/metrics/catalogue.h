@@ -61,7 +61,7 @@ namespace gg {
   X(kEpoch, "gossipgrad_epoch", "", "job", "Epochs of the data finished, with the fraction of the current one.")     \
   X(kRank, "gossipgrad_rank", "", "job", "Rank of the worker in its view, from 0.")                                  \
   X(kGossipPartnerDistance, "gossipgrad_gossip_partner_distance", "", "job",                                         \
-    "Norm of own minus partner's weights (gradients where those are exchanged), measured in every 10th exchange.")   \
+    "Norm of own minus partner's weights (gradients where those are exchanged), measured in every 10th exchange. Asynchronous easgd: distance between models that are as far from their mean as the measured one, scaled from its strip, is from the centre.")   \
   X(kGossipRound, "gossipgrad_gossip_round", "", "job",                                                              \
     "Rounds of the partner schedule begun; a round has ceil(log2 workers) steps.")                                   \
   X(kGossipRotation, "gossipgrad_gossip_rotation", "", "job",                                                        \
@@ -88,7 +88,7 @@ namespace gg {
   X(kJobQueueWait, "gossipgrad_job_queue_wait_seconds", "train_job", "coordinator",                                  \
     "Time from submission until the job got its workers or ended without; grows while the job waits.")               \
   X(kConsensusDistance, "gossipgrad_consensus_distance", "train_job", "coordinator",                                 \
-    "Root mean square distance of the replicas' weights from their mean. While the job runs an estimate from the distances between partners before they mix (their root mean square over the square root of 2), for jobs that exchange weights; at the end the exact value, if the job took its closing average.") \
+    "Root mean square distance of the replicas' weights from their mean. While the job runs an estimate from the distances between partners before they mix (their root mean square times the square root of (p - 1) / (2 p) for p workers, or groups with schedule hierarchical), for jobs that exchange weights; at the end the exact value, if the job took its closing average.") \
   X(kStragglerScore, "gossipgrad_straggler_score", "train_job,worker", "coordinator",                                \
     "The worker's own time per sample, waiting for partners taken out, over the median of its job's workers; 1 is ordinary, 2 half as fast. Only while the job runs.") \
   X(kWorkers, "gossipgrad_workers", "state", "coordinator", "Registered workers by state.")                          \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/exchange/easgd.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -168,6 +169,13 @@ class AsyncEasgd final : public PullMethod {
   Flat Asked(Rank to) override { return StripOf(context_.arena->weights(), to); }
   Flat Own() override { return StripOf(Centre(), context_.rank); }
   ConstFlat Reference() override { return Centre(); }
+  // A strip stands for the model; of p models at a distance D from their mean two are, in the root
+  // mean square, sqrt(2 p / (p - 1)) D apart.
+  double DistanceScale() override {
+    const double p = context_.size;
+    const double strip = static_cast<double>(std::max<size_t>(Own().size(), 1));
+    return static_cast<double>(context_.arena->size()) / strip * 2 * p / (p - 1);
+  }
 
   absl::Status AfterStep() override {
     AnythingOpen();  // gives up those that are late

@@ -43,8 +43,8 @@ struct ExchangeStats {
   uint64_t exchanges_skipped = 0;  // units that went on without their partner
   absl::Duration waited;           // stood still for a partner
   absl::Duration mixed;            // spent on snapshots and mixing
-  // Norm of own minus partner's weights (gradients, where those are exchanged); measured every few
-  // steps, else -1.
+  // Norm of own minus partner's weights (gradients, where those are exchanged), or that of models as
+  // far from their mean as one is from the centre (easgd); measured every few steps, else -1.
   double partner_distance = -1;
 
   ExchangeStats& operator+=(const ExchangeStats& other);

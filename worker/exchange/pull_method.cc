@@ -88,7 +88,7 @@ absl::Status PullMethod::Answer(const Mailbox::Arrival& request) {
   Stream& stream = *context_.stream;
   if (DistanceDue()) {
     GG_ASSIGN_OR_RETURN(const double squared, device.SquaredDistance(stream, own, request.body));
-    ReportDistance(squared);
+    ReportDistance(DistanceScale() * squared);
   }
   // The memory may hold an old message's NaN, which a factor 0 would not take away.
   GG_RETURN_IF_ERROR(device.Copy(stream, request.body, pull));

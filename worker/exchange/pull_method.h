@@ -31,6 +31,9 @@ class PullMethod : public PushMethod {
   virtual Flat Own() = 0;
   // What the norms of others' parts are held against: a part may be short by chance.
   virtual ConstFlat Reference() { return Own(); }
+  // What makes of the squared distance between Own() and another's part that between two models,
+  // which is what is reported (ExchangeStats::partner_distance).
+  virtual double DistanceScale() { return 1; }
   // Whether a request is turned down, which changes nothing on either side.
   virtual bool TurnsDown(const Mailbox::Arrival& /*request*/) { return false; }
 

@@ -85,7 +85,7 @@ class PushMethod : public ExchangeStrategy {
   void Tell(Rank to, uint64_t kind, uint64_t number);
   // True every few exchanges, when the distance to the partner is to be measured.
   bool DistanceDue() { return exchanges_++ % kDistanceEvery == 0; }
-  void ReportDistance(double squared);
+  void ReportDistance(double squared);  // of two whole models
   // Age of a message of the sender's `step`, in steps; 0 for one from ahead of us.
   uint64_t Age(uint64_t step) const { return step_ > step ? step_ - step : 0; }
   // Whether the body may be let near `own`, the part of the model that it is meant for, when it is

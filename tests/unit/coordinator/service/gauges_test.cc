@@ -157,7 +157,7 @@ TEST_F(GaugesTest, ConsensusIsEstimatedFromPartnersAndExactAtTheEnd) {
   job.members = {Member("a", 1, 0, 3), Member("b", 1, 0, 1), Member("c", 1, 0, -1)};
   Show(job);
   Update();
-  EXPECT_DOUBLE_EQ(At("gossipgrad_consensus_distance{lenet}"), std::sqrt((9.0 + 1.0) / 2 / 2));
+  EXPECT_DOUBLE_EQ(At("gossipgrad_consensus_distance{lenet}"), std::sqrt((9.0 + 1.0) / 2 / 3));
   job.state = JobState::kSucceeded;
   job.result.emplace();
   job.result->consensus_distance = 0.125;

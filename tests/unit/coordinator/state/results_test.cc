@@ -2,7 +2,10 @@
 #include "coordinator/state/results.h"
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "core/rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -170,18 +173,85 @@ TEST(CurveTest, HoldsTheEpochsThatEveryMemberHasReported) {
   EXPECT_DOUBLE_EQ(curve[0].train_loss, 3);
   EXPECT_DOUBLE_EQ(curve[0].test_accuracy, 0.85);
   EXPECT_DOUBLE_EQ(curve[0].comm_wait_ratio, (1.0 / 2 + 1.0 / 4) / 2);
-  EXPECT_DOUBLE_EQ(curve[0].consensus_distance, std::sqrt((9.0 + 25.0) / 2 / 2));
+  EXPECT_DOUBLE_EQ(curve[0].consensus_distance, std::sqrt((9.0 + 25.0) / 2 / 4));
   job.members[1].epochs[1].evaluated = false;
   EXPECT_DOUBLE_EQ(Curve(job)[0].test_accuracy, -1);
 }
 
 TEST(CurveTest, DistancesOfPartnersTellOnlyWhereWeightsMeet) {
-  JobSpec spec;
-  spec.exchange.payload = "weights";
-  EXPECT_LT(ConsensusOfPartners(spec, {-1, -1}), 0);
-  EXPECT_DOUBLE_EQ(ConsensusOfPartners(spec, {-1, 2}), std::sqrt(2.0));
-  spec.exchange.payload = "gradients";
-  EXPECT_LT(ConsensusOfPartners(spec, {2, 2}), 0);
+  Job job;
+  job.members.resize(2);
+  job.spec.exchange.payload = "weights";
+  EXPECT_LT(ConsensusOfPartners(job, {-1, -1}), 0);
+  EXPECT_DOUBLE_EQ(ConsensusOfPartners(job, {-1, 2}), 1);  // the mean is half way
+  job.spec.exchange.payload = "gradients";
+  EXPECT_LT(ConsensusOfPartners(job, {2, 2}), 0);
+}
+
+using Replica = std::vector<double>;
+
+double SquaredDistance(const Replica& a, const Replica& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
+struct Scatter {
+  double from_mean = 0;       // root mean square
+  std::vector<double> pairs;  // distances of all pairs
+};
+
+Scatter ScatterOf(const std::vector<Replica>& replicas) {
+  Replica mean(replicas[0].size());
+  for (const Replica& replica : replicas) {
+    for (size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += replica[i] / static_cast<double>(replicas.size());
+    }
+  }
+  Scatter scatter;
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    scatter.from_mean += SquaredDistance(replicas[i], mean);
+    for (size_t j = 0; j < i; ++j) {
+      scatter.pairs.push_back(std::sqrt(SquaredDistance(replicas[i], replicas[j])));
+    }
+  }
+  scatter.from_mean = std::sqrt(scatter.from_mean / static_cast<double>(replicas.size()));
+  return scatter;
+}
+
+std::vector<Replica> RandomReplicas(size_t count) {
+  Rng rng(7, "replicas", count);
+  std::vector<Replica> replicas(count, Replica(50));
+  for (Replica& replica : replicas) {
+    for (double& weight : replica) weight = 2 * rng.Uniform() - 1;
+  }
+  return replicas;
+}
+
+TEST(CurveTest, TheDistancesOfAllPairsGiveThatFromTheMean) {
+  for (const size_t p : {2u, 3u, 8u}) {
+    Job job;
+    job.members.resize(p);
+    job.spec.exchange.payload = "weights";
+    const Scatter scatter = ScatterOf(RandomReplicas(p));
+    EXPECT_NEAR(ConsensusOfPartners(job, scatter.pairs), scatter.from_mean, 1e-12) << p;
+  }
+}
+
+TEST(CurveTest, GroupsOfAHierarchyCountAsOneReplicaEach) {
+  Job job;
+  job.members.resize(6);
+  job.spec.exchange.payload = "weights";
+  job.spec.exchange.schedule = "hierarchical";
+  const Scatter scatter = ScatterOf(RandomReplicas(3));
+  for (size_t i = 0; i < 6; ++i) job.members[i].worker.host = "host" + std::to_string(i / 2);
+  EXPECT_NEAR(ConsensusOfPartners(job, scatter.pairs), scatter.from_mean, 1e-12);
+  job.spec.exchange.topology = "rack";
+  for (size_t i = 0; i < 6; ++i) {
+    job.members[i].worker.host = "one";
+    job.members[i].worker.topology["rack"] = std::to_string(i % 3);
+  }
+  EXPECT_NEAR(ConsensusOfPartners(job, scatter.pairs), scatter.from_mean, 1e-12);
 }
 
 }  // namespace
