@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -147,11 +148,13 @@ class Compare {
     return files;
   }
 
-  // The job file serves all methods: a setting that one of them reads is there for that one.
+  // The job serves all methods: a setting that one of them reads is there for that one, unless the
+  // item has it for itself.
   static void HideSettingsOfOthers(std::vector<JobFile>& files) {
     for (JobFile& file : files) {
       std::erase_if(file.warnings, [&](const Problem& warning) {
-        return !IsUsed(file.spec.exchange, warning.path) &&
+        return !absl::StartsWith(warning.source, "--algorithms ") &&
+               !IsUsed(file.spec.exchange, warning.path) &&
                std::any_of(files.begin(), files.end(), [&](const JobFile& other) {
                  return IsUsed(other.spec.exchange, warning.path);
                });
