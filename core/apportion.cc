@@ -6,7 +6,7 @@
 
 namespace gg {
 
-std::vector<int64_t> Apportion(int64_t total, absl::Span<const int64_t> weights) {
+std::vector<int64_t> Apportion(int64_t total, absl::Span<const int64_t> weights, int64_t least) {
   __extension__ using Wide = __int128;
   const Wide sum = std::accumulate(weights.begin(), weights.end(), Wide{0});
   std::vector<int64_t> parts;
@@ -24,9 +24,10 @@ std::vector<int64_t> Apportion(int64_t total, absl::Span<const int64_t> weights)
                    [&](size_t a, size_t b) { return rests[a] > rests[b]; });
   for (int64_t i = 0; i < left; ++i) ++parts[order[static_cast<size_t>(i)]];
   for (int64_t& part : parts) {
-    if (part > 0) continue;
-    --*std::max_element(parts.begin(), parts.end());
-    ++part;
+    while (part < least) {
+      --*std::max_element(parts.begin(), parts.end());
+      ++part;
+    }
   }
   return parts;
 }

@@ -12,10 +12,10 @@
 
 namespace gg {
 
-// Parts of `total` (at least as large as there are weights) that add up to it, each at least 1. Part i is
+// Parts of `total` (at least `least` for each weight) that add up to it, each at least `least`, which is 1 or more. Part i is
 // total weight_i / sum of weights rounded down or up: up for those with the largest remainders, the first of equal
-// ones; then the largest parts give to those that would be 0. Weights are at least 1 and below 2^53.
-std::vector<int64_t> Apportion(int64_t total, absl::Span<const int64_t> weights);
+// ones; then the largest parts give to those that would be below `least`. Weights are at least 1 and below 2^53.
+std::vector<int64_t> Apportion(int64_t total, absl::Span<const int64_t> weights, int64_t least = 1);
 
 }  // namespace gg
 

@@ -41,11 +41,8 @@ std::optional<JobFileInput> ReadJob(Session& session, const JobInput& input, Exi
   return *std::move(text);
 }
 
-std::optional<JobSpec> CheckJob(Session& session, JobFileInput text,
-                                const std::vector<Override>& more, ExitCode* code,
-                                std::vector<Problem>* problems) {
-  text.overrides.insert(text.overrides.end(), more.begin(), more.end());
-  JobFile file = ParseJobFile(text);
+std::optional<JobSpec> CheckJob(Session& session, const std::string& name, JobFile file,
+                                ExitCode* code, std::vector<Problem>* problems) {
   const bool color = session.err_terminal.color;
   for (const std::vector<Problem>* found : {&file.errors, &file.warnings}) {
     for (size_t i = 0; i < std::min(found->size(), kMostProblemsShown); ++i)
@@ -57,7 +54,7 @@ std::optional<JobSpec> CheckJob(Session& session, JobFileInput text,
   if (file.ok()) return std::move(file.spec);
   const size_t count = file.errors.size();
   *code = session.Fail(ExitCode::kUsage,
-                       absl::StrCat(text.name, ": ", count, count == 1 ? " problem" : " problems"));
+                       absl::StrCat(name, ": ", count, count == 1 ? " problem" : " problems"));
   return std::nullopt;
 }
 
@@ -66,17 +63,24 @@ std::optional<JobSpec> LoadJob(Session& session, const JobInput& input,
                                std::vector<Problem>* problems) {
   std::optional<JobFileInput> text = ReadJob(session, input, code, problems);
   if (!text.has_value()) return std::nullopt;
-  return CheckJob(session, *std::move(text), more, code, problems);
+  text->overrides.insert(text->overrides.end(), more.begin(), more.end());
+  return CheckJob(session, text->name, ParseJobFile(*text), code, problems);
+}
+
+std::string SetOf(const JobInput& input, std::initializer_list<absl::string_view> paths) {
+  for (const std::string& set : input.sets) {
+    absl::string_view path =
+        absl::StripAsciiWhitespace(absl::string_view(set).substr(0, set.find('=')));
+    absl::ConsumePrefix(&path, "spec.");
+    if (std::find(paths.begin(), paths.end(), path) != paths.end()) return set;
+  }
+  return "";
 }
 
 bool AddWorkers(Session& session, const JobInput& input, std::optional<int64_t> workers,
                 std::vector<Override>* overrides, ExitCode* code) {
   if (!workers.has_value()) return true;
-  for (const std::string& set : input.sets) {
-    absl::string_view path =
-        absl::StripAsciiWhitespace(absl::string_view(set).substr(0, set.find('=')));
-    absl::ConsumePrefix(&path, "spec.");
-    if (path != "workers.min" && path != "workers.max") continue;
+  if (const std::string set = SetOf(input, {"workers.min", "workers.max"}); !set.empty()) {
     *code = session.Fail(ExitCode::kUsage,
                          absl::StrCat("--workers ", *workers, " and --set ", set,
                                       " both set the number of workers; leave one out"));

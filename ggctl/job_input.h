@@ -6,10 +6,12 @@
 #define GOSSIPGRAD_GGCTL_JOB_INPUT_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/spec/job_spec.h"
 #include "ggctl/exit_code.h"
 #include "ggctl/jobfile/job_file.h"
@@ -35,10 +37,9 @@ void AddJobInput(CLI::App& app, JobInput* input);
 std::optional<JobFileInput> ReadJob(Session& session, const JobInput& input, ExitCode* code,
                                     std::vector<Problem>* problems = nullptr);
 
-// The second half of LoadJob: what ReadJob returned, checked with `more`.
-std::optional<JobSpec> CheckJob(Session& session, JobFileInput text,
-                                const std::vector<Override>& more, ExitCode* code,
-                                std::vector<Problem>* problems = nullptr);
+// Shows the problems of the job file `name` that was read, errors first. Then as LoadJob.
+std::optional<JobSpec> CheckJob(Session& session, const std::string& name, JobFile file,
+                                ExitCode* code, std::vector<Problem>* problems = nullptr);
 
 // The job, or nothing when it has errors; those and all warnings were shown, and `*code` (kUsage,
 // kDenied) says what to end with. `more` are overrides of other options and come last. `problems`
@@ -52,6 +53,9 @@ inline constexpr char kWorkersHelp[] =
     "Number of workers; sets workers.min and workers.max, which --set must not name then";
 inline constexpr char kBinDirHelp[] =
     "Folder of gg-coordinator and gg-worker; default: that of ggctl";
+
+// The first --set of one of these fields ("workers.min"), as it was written; "" when there is none.
+std::string SetOf(const JobInput& input, std::initializer_list<absl::string_view> paths);
 
 // Adds what --workers sets, if it was given, to `*overrides`. False, with the mistake shown, when
 // --set names the same.

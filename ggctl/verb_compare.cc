@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -7,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/spec/exchange_use.h"
 #include "ggctl/cluster/signals.h"
 #include "ggctl/compare_html.h"
 #include "ggctl/compare_plan.h"
@@ -100,12 +103,18 @@ class Compare {
     ExitCode code = ExitCode::kOk;
     std::vector<Override> workers;
     if (!AddWorkers(session_, options_.input, options_.workers, &workers, &code)) return code;
+    if (const std::string set = SetOf(options_.input, {"exchange.algorithm"}); !set.empty()) {
+      return session_.Fail(ExitCode::kUsage,
+                           absl::StrCat("--algorithms ", options_.algorithms, " and --set ", set,
+                                        " both set the method; leave one out"));
+    }
     const std::optional<JobFileInput> text = ReadJob(session_, options_.input, &code);
     if (!text.has_value()) return code;
-    for (const CompareItem& item : comparison_.items) {
-      std::vector<Override> overrides = workers;
-      for (Override& one : item.overrides()) overrides.push_back(std::move(one));
-      std::optional<JobSpec> spec = CheckJob(session_, *text, overrides, &code);
+    std::vector<JobFile> files = Parse(*text, workers);
+    HideSettingsOfOthers(files);
+    for (size_t i = 0; i < files.size(); ++i) {
+      const CompareItem& item = comparison_.items[i];
+      std::optional<JobSpec> spec = CheckJob(session_, text->name, std::move(files[i]), &code);
       if (!spec.has_value()) continue;
       spec->workers.min = spec->workers.max;  // all workers are here
       absl::StatusOr<WorkerPlaces> places = ParseWorkerPlaces(options_.topology, spec->workers.max);
@@ -125,6 +134,32 @@ class Compare {
     comparison_.spec = file.ok() ? file.spec : specs_.front();
     comparison_.spec.workers.min = comparison_.spec.workers.max;
     return ExitCode::kOk;
+  }
+
+  // By item.
+  std::vector<JobFile> Parse(const JobFileInput& text, const std::vector<Override>& workers) const {
+    std::vector<JobFile> files;
+    for (const CompareItem& item : comparison_.items) {
+      JobFileInput one = text;
+      one.overrides.insert(one.overrides.end(), workers.begin(), workers.end());
+      for (Override& override_ : item.overrides()) one.overrides.push_back(std::move(override_));
+      files.push_back(ParseJobFile(one));
+    }
+    return files;
+  }
+
+  // The job serves all methods: a setting that one of them reads is there for that one, unless the
+  // item has it for itself.
+  static void HideSettingsOfOthers(std::vector<JobFile>& files) {
+    for (JobFile& file : files) {
+      std::erase_if(file.warnings, [&](const Problem& warning) {
+        return !absl::StartsWith(warning.source, "--algorithms ") &&
+               !IsUsed(file.spec.exchange, warning.path) &&
+               std::any_of(files.begin(), files.end(), [&](const JobFile& other) {
+                 return IsUsed(other.spec.exchange, warning.path);
+               });
+      });
+    }
   }
 
   // Seed by seed, so that what a busy machine does to the times meets all methods alike.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "core/spec/exchange_use.h"
 #include "core/spec/schema.h"
 #include "core/spec/suggest.h"
 #include "ggctl/format.h"
@@ -27,6 +28,12 @@ std::string DefaultText(const Field& field) {
   const std::string text = ValueToText(DefaultValue(field));
   if (text.empty() || text == "{}") return "";
   return text;
+}
+
+// The help text, and which methods read a setting of the exchange.
+std::string Meaning(const Field& field) {
+  const std::string use = UseSentence(field.path);
+  return use.empty() ? std::string(field.help) : absl::StrCat(field.help, " ", use);
 }
 
 bool IsMemberOf(absl::string_view path, absl::string_view section) {
@@ -54,7 +61,7 @@ std::string Head() {
 
 std::string ExplainField(const Field& field) {
   std::string out = absl::StrCat(Head(), "FIELD:    ", field.path, " <", FieldTypeName(field.type),
-                                 ">\n\nDESCRIPTION:\n", Wrapped(field.help, 4, kTextWidth));
+                                 ">\n\nDESCRIPTION:\n", Wrapped(Meaning(field), 4, kTextWidth));
   if (const std::string facts = Facts(field, "\n    "); !facts.empty())
     absl::StrAppend(&out, "\n    ", facts, "\n");
   return out;
@@ -85,7 +92,7 @@ std::string ExplainSection(absl::string_view path, absl::string_view help, bool 
   for (const Field& field : Fields()) {
     if (!is_below(field.path)) continue;
     absl::StrAppend(&out, "    ", shown(field.path), "  <", FieldTypeName(field.type), ">\n",
-                    Wrapped(field.help, 8, kTextWidth));
+                    Wrapped(Meaning(field), 8, kTextWidth));
     if (const std::string facts = Facts(field, "; "); !facts.empty())
       absl::StrAppend(&out, Wrapped(facts, 8, kTextWidth));
   }
@@ -95,7 +102,8 @@ std::string ExplainSection(absl::string_view path, absl::string_view help, bool 
 // docs/job-file.md.
 std::string Markdown() {
   std::string out = absl::StrCat(
-      "<!-- Made by `ggctl explain --all -o markdown`; change core/spec/schema_table.cc instead. "
+      "<!-- Made by `ggctl explain --all -o markdown`; change core/spec/schema_table.cc or "
+      "exchange_use.cc instead. "
       "-->\n# The job file\n\n"
       "A YAML file of one document. `ggctl validate -f FILE` shows all its problems at once. Any "
       "field can be set on the "
@@ -124,7 +132,8 @@ std::string Markdown() {
       }
       absl::StrAppend(&out, "| `", field.leaf(), "` | ", FieldTypeName(field.type), " | ",
                       field.unit, " | ", values, " | ",
-                      text.empty() ? "" : absl::StrCat("`", text, "`"), " | ", field.help, " |\n");
+                      text.empty() ? "" : absl::StrCat("`", text, "`"), " | ", Meaning(field),
+                      " |\n");
     }
   }
   return out;
@@ -169,7 +178,7 @@ nlohmann::ordered_json FieldsToJson(const std::string& path) {
                      {"maximum", bound(field.range.max)},
                      {"exclusive_maximum", field.range.max_open},
                      {"default", ValueToJson(DefaultValue(field))},
-                     {"description", std::string(field.help)}});
+                     {"description", Meaning(field)}});
   }
   return ListToJson("FieldList", std::move(items));
 }

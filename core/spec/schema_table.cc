@@ -205,28 +205,24 @@ const std::vector<Field>& FieldTable() {
           "Who meets whom. dissemination: any number of workers. hypercube: powers of two, "
           "partners swap. ring: the next worker. exponential: the worker 2^k further on. "
           "random: new pairs each step. hierarchical: all workers of a group (`topology`) in every "
-          "step, and one of another group. graph: what `graph_file` says. Used by gossip-grad and "
-          "sgp."),
+          "step, and one of another group. graph: what `graph_file` says."),
       Text("spec.exchange.graph_file", GG_REF(exchange.graph_file),
-           "Path of the graph (docs/formats/graph.md), the same on every worker. Used by schedule "
-           "graph only."),
+           "Path of the graph (docs/formats/graph.md), the same on every worker."),
       Text("spec.exchange.topology", GG_REF(exchange.topology),
            "Workers with the same label of this name form a group. host is the name of a worker's "
-           "host; others are given by gg-worker --topology. Used by schedule hierarchical only."),
+           "host; others are given by gg-worker --topology."),
       Bool("spec.exchange.rotate", GG_REF(exchange.rotate),
            "Draw a new permutation of the workers every round (ceil(log2 p) steps in most "
            "schedules), so that everybody meets everybody."),
       Choice("spec.exchange.payload", GG_REF(exchange.payload),
              {"gradients", "weights", "weights-momentum"},
              "What is sent. gradients alone lets the models drift apart: use it together with "
-             "`average_every`. Used by gossip-grad, and by local-sgd, which averages weights or "
-             "weights-momentum; d-psgd, sgp, gosgd, ad-psgd and easgd need weights; the others "
-             "send what their rule says."),
+             "`average_every`. local-sgd averages weights or weights-momentum; d-psgd, sgp, gosgd, "
+             "ad-psgd and easgd need weights; the others send what their rule says."),
       Choice("spec.exchange.overlap", GG_REF(exchange.overlap), {"none", "layerwise", "step"},
              "What the exchange hides behind. none: after the step. layerwise: a layer is sent as "
              "soon as it is ready and waited for where it is next needed. step: the partner's "
-             "state arrives one step later. Used by gossip-grad, and by sgp, for which layerwise "
-             "is the same as none."),
+             "state arrives one step later. For sgp layerwise is the same as none."),
       Int("spec.exchange.average_every", GG_REF(exchange.average_every), "steps",
           From(0, kMaxCount), "An exact average over all workers every N steps. 0 = never."),
       Float("spec.exchange.deadline_seconds", GG_REF(exchange.deadline_seconds), "seconds",
@@ -235,18 +231,17 @@ const std::vector<Field>& FieldTable() {
       Int("spec.exchange.bucket_bytes", GG_REF(exchange.bucket_bytes), "bytes", From(0, 1 << 30),
           "Adjacent layers are sent together up to this size. 0 = each layer on its own."),
       Int("spec.exchange.period", GG_REF(exchange.period), "steps", From(0, kMaxCount),
-          "Steps between two averages of periodic-average, local-sgd, cocod and easgd. 0 = "
-          "ceil(log2 p), 8, 5 and 4."),
+          "Steps between two averages. 0 = ceil(log2 p) for periodic-average, 8 for local-sgd, 5 "
+          "for "
+          "cocod, 4 for easgd."),
       Float("spec.exchange.local_from_epoch", GG_REF(exchange.local_from_epoch), "epochs",
             From(0, 1e6),
-            "local-sgd averages after every step before this epoch (post-local SGD). 0 = never."),
+            "Averages after every step before this epoch (post-local SGD). 0 = never."),
       Choice(
           "spec.exchange.collective", GG_REF(exchange.collective),
           {"auto", "ring", "halving-doubling", "recursive-doubling"},
-          "How sums over all workers travel. auto: by the size of the vector. Used by allreduce, "
-          "allreduce-layerwise, reduce-scatter, periodic-average, local-sgd, cocod and easgd, and "
-          "inside the groups of schedule hierarchical. `average_every` and `final_average` always "
-          "use the ring."),
+          "How sums over all workers, or over those of a group, travel. auto: by the size of the "
+          "vector. `average_every` and `final_average` always use the ring."),
       Float("spec.exchange.collective_seconds", GG_REF(exchange.collective_seconds), "seconds",
             From(0.001, 86400),
             "How long a step waits for all other workers, where the algorithm needs all of them, "
@@ -257,18 +252,18 @@ const std::vector<Field>& FieldTable() {
              "exponent and stochastic rounding. topk: the largest gradients and where they are; "
              "the rest is added to the next ones."),
       Float("spec.exchange.topk_share", GG_REF(exchange.topk_share), "", Above(0, 1),
-            "Share of the values that travel. Used by encoding topk only."),
+            "Share of the values that travel."),
       Float("spec.exchange.push_probability", GG_REF(exchange.push_probability), "", Above(0, 1),
-            "Probability that a worker pushes its model after a step. Used by gosgd only."),
+            "Probability that a worker pushes its model after a step."),
       Float("spec.exchange.elastic_beta", GG_REF(exchange.elastic_beta), "", Above(0, 1),
             "Moving rate of the centre towards all workers together; each pulls with this share "
-            "divided by the number of workers. Used by easgd only."),
+            "divided by the number of workers."),
       Bool("spec.exchange.asynchronous", GG_REF(exchange.asynchronous),
-           "Nobody waits for the others. Used by easgd only."),
+           "Nobody waits for the others."),
       Int("spec.exchange.staleness_bound", GG_REF(exchange.staleness_bound), "steps",
           From(0, kMaxCount),
-          "How many steps old a message may be: sgp with overlap step waits for it then, gosgd, "
-          "ad-psgd and asynchronous easgd refuse it. 0 = 1 for sgp, no bound for the others."),
+          "How many steps old a message may be: sgp waits for it then, the others refuse it. 0 = 1 "
+          "for sgp, no bound for the others."),
       Float("spec.exchange.norm_limit", GG_REF(exchange.norm_limit), "", From(0, 1e12),
             "Received weights whose norm is more than this times the own norm are refused. 0 = no "
             "limit."),
@@ -280,7 +275,7 @@ const std::vector<Field>& FieldTable() {
           "spec.exchange.proportional_batches", GG_REF(exchange.proportional_batches),
           "Batches in proportion to the measured speed of the workers, `train.batch_size` on the "
           "average: all finish a step together. Speeds are measured anew by each run, which is why "
-          "two runs differ. Used by cocod only, with `data.exchange` none."),
+          "two runs differ. Needs `data.exchange` none."),
       Bool("spec.exchange.final_average", GG_REF(exchange.final_average),
            "Close with an exact average of all replicas; that average is the result."),
 

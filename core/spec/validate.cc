@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/spec/exchange_use.h"
 #include "core/spec/optimizer_rules.h"
 #include "core/spec/schema.h"
 #include "core/spec/suggest.h"
@@ -208,10 +209,14 @@ class Checker {
       Add("spec.model.hidden", "mlp needs at least one hidden layer", "for example [512]");
     } else if (spec_.model.name == "mlp" && !Has("spec.model.hidden")) {
       CheckWeights();
-    } else if (spec_.model.name == "lenet-bn" && spec_.train.batch_size == 1) {
+    }
+    // On the average a worker has so many samples, so that they can be shared out with no less for anyone.
+    if (const int64_t least = LeastBatch(spec_.model);
+        spec_.train.batch_size < least && !Has("spec.train.batch_size")) {
       Add("spec.train.batch_size",
-          "lenet-bn normalises over the batch, and one sample has no variance",
-          "use a batch of at least 2");
+          absl::StrCat(spec_.model.name,
+                       " normalises over the batch, and one sample has no variance"),
+          absl::StrCat("use a batch of at least ", least));
     }
   }
 
@@ -341,9 +346,8 @@ class Checker {
         "use algorithm gossip-grad with payload gradients, or encoding int8");
   }
 
-  bool HasPartners() const {
-    return spec_.exchange.algorithm == "gossip-grad" || spec_.exchange.algorithm == "sgp";
-  }
+  // Workers look at the schedule only then (worker/exchange/registry.cc).
+  bool HasPartners() const { return IsUsed(spec_.exchange, "spec.exchange.schedule"); }
 
   void CheckSchedule() {
     const ExchangeSpec& exchange = spec_.exchange;
@@ -354,15 +358,9 @@ class Checker {
     if (const absl::Status name = CheckTopology({{exchange.topology, "x"}}); !name.ok()) {
       Add("spec.exchange.topology", std::string(name.message()));
     }
-    if (exchange.schedule == "graph" && exchange.graph_file.empty()) {
+    if (HasPartners() && exchange.schedule == "graph" && exchange.graph_file.empty()) {
       Add("spec.exchange.graph_file", "is required for schedule graph",
           "name the file that says who meets whom, or choose another schedule");
-    }
-    if (exchange.schedule == "hierarchical" && !HasPartners() && !Has("spec.exchange.algorithm")) {
-      Add("spec.exchange.schedule",
-          absl::StrCat("hierarchical is for algorithms that have partners, not for ",
-                       exchange.algorithm),
-          "use algorithm gossip-grad or sgp, or another schedule");
     }
   }
 
@@ -429,6 +427,10 @@ class Checker {
 };
 
 }  // namespace
+
+int64_t LeastBatch(const ModelSpec& model) {
+  return model.name == "lenet-bn" ? 2 : 1;
+}
 
 std::vector<FieldError> Validate(const JobSpec& spec) {
   return Checker(spec).Run();

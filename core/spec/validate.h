@@ -8,6 +8,7 @@
 #ifndef GOSSIPGRAD_CORE_SPEC_VALIDATE_H_
 #define GOSSIPGRAD_CORE_SPEC_VALIDATE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ std::vector<FieldError> Validate(const JobSpec& spec);
 
 // Legal, but seldom what was wanted.
 std::vector<FieldError> Warnings(const JobSpec& spec);
+
+// The fewest samples of a training step that the network can be trained with: batch normalisation needs two.
+int64_t LeastBatch(const ModelSpec& model);
 
 // "spec.train.epochs: must be ... (got 0); suggestion".
 std::string ToString(const FieldError& error);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/spec/exchange_use.h"
 #include "core/spec/optimizer_rules.h"
 #include "core/spec/schema.h"
 #include "core/spec/validate.h"
@@ -30,24 +30,34 @@ int64_t MostSamplesOfAWorker(const JobSpec& spec) {
   return total / spec.workers.min + (total % spec.workers.min != 0 ? 1 : 0);
 }
 
-// Fields that the chosen method does not read, or reads to its own harm.
-void WarnOfExchange(const ExchangeSpec& exchange, std::vector<FieldError>& out) {
-  const auto is_one_of = [&](std::initializer_list<absl::string_view> names) {
-    return std::find(names.begin(), names.end(), exchange.algorithm) != names.end();
-  };
-  const auto no_average = [&](absl::string_view because, std::string remedy) {
-    out.push_back({"spec.exchange.average_every",
-                   absl::StrCat("has no effect with ", exchange.algorithm, ", ", because),
-                   std::move(remedy)});
-  };
-  if (exchange.average_every > 0) {
-    if (is_one_of({"allreduce", "allreduce-layerwise", "reduce-scatter"})) {
-      no_average("whose replicas are the same after every step", "remove it");
-    } else if (is_one_of({"periodic-average", "local-sgd", "cocod"})) {
-      no_average("which has averages of its own", "set spec.exchange.period in its place");
-    }
+// What to do about an average that never comes: methods with a period average by that.
+FieldError NoAverage(const ExchangeSpec& exchange, FieldError warning) {
+  if (IsUsed(exchange, "spec.exchange.period")) {
+    warning.message += ", which has averages of its own";
+    warning.suggestion = "set spec.exchange.period in its place";
+  } else {
+    warning.message += ", whose replicas are the same after every step";
   }
-  if (exchange.algorithm == "sgp" && exchange.staleness_bound > kFarApartSteps) {
+  return warning;
+}
+
+// Fields that the chosen method does not read, or reads to its own harm.
+void WarnOfExchange(const JobSpec& spec, std::vector<FieldError>& out) {
+  const ExchangeSpec& exchange = spec.exchange;
+  const auto& known = FindField("spec.exchange.algorithm")->choices;
+  if (std::find(known.begin(), known.end(), exchange.algorithm) == known.end()) return;
+  for (const absl::string_view path : FieldsOfSomeMethods()) {
+    // Refused, which says more (core/spec/validate.cc).
+    if (path == "spec.exchange.proportional_batches") continue;
+    const Field& field = *FindField(path);
+    const std::string why = WhyUnused(exchange, path);
+    if (why.empty() || GetField(field, spec) == DefaultValue(field)) continue;
+    FieldError warning = {std::string(path), absl::StrCat("has no effect ", why), "remove it"};
+    if (path == "spec.exchange.average_every") warning = NoAverage(exchange, std::move(warning));
+    out.push_back(std::move(warning));
+  }
+  if (exchange.algorithm == "sgp" && exchange.staleness_bound > kFarApartSteps &&
+      IsUsed(exchange, "spec.exchange.staleness_bound")) {
     out.push_back({"spec.exchange.staleness_bound",
                    absl::StrCat("workers that go on until a message is ", exchange.staleness_bound,
                                 " steps late may have replicas that are far apart"),
@@ -89,7 +99,7 @@ std::vector<FieldError> Warnings(const JobSpec& spec) {
     out.push_back({"spec.exchange.payload", "with momentum 0 there is no momentum to send",
                    "use weights, which says what is sent"});
   }
-  WarnOfExchange(spec.exchange, out);
+  WarnOfExchange(spec, out);
   for (FieldError& warning : OptimizerWarnings(spec)) out.push_back(std::move(warning));
   if (spec.workers.max > 1 && !spec.exchange.final_average && spec.exchange.algorithm == "none") {
     out.push_back(

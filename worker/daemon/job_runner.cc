@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/schedule/schedule.h"
+#include "core/spec/exchange_use.h"
+#include "core/spec/validate.h"
 #include "core/status.h"
 #include "proto/codec/job_spec_codec.h"
 #include "proto/codec/view_codec.h"
@@ -32,6 +34,7 @@ constexpr absl::Duration kLinger = absl::Seconds(15);
 constexpr absl::Duration kBeginMargin = absl::Seconds(30);
 
 uint64_t FingerprintOfSchedule(const JobSpec& spec, const View& view) {
+  if (!IsUsed(spec.exchange, "spec.exchange.schedule")) return 0;
   const auto schedule = ScheduleOf(spec.exchange, spec.train.seed, view.size(), &view);
   // An algorithm that needs the schedule refuses the job by itself, with the reason.
   return schedule.ok() ? ScheduleFingerprint(**schedule) : 0;
@@ -291,7 +294,8 @@ absl::StatusOr<std::vector<int64_t>> JobRunner::AgreeOnBatches(const JobSpec& sp
   GG_ASSIGN_OR_RETURN(
       const std::vector<float> speeds,
       table.Run(own, parts_.clock->Now() + absl::Seconds(spec.exchange.collective_seconds)));
-  GG_ASSIGN_OR_RETURN(std::vector<int64_t> batches, ShareBatches(speeds, spec.train.batch_size));
+  GG_ASSIGN_OR_RETURN(std::vector<int64_t> batches,
+                      ShareBatches(speeds, spec.train.batch_size, LeastBatch(spec.model)));
   parts_.log->Info("batches in proportion to speed",
                    {{"samples_per_second", absl::StrCat(own)},
                     {"batch_sizes_by_rank", absl::StrJoin(batches, ",")}});

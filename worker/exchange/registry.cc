@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/schedule/schedule.h"
+#include "core/spec/exchange_use.h"
 #include "core/status.h"
 #include "worker/exchange/ad_psgd.h"
 #include "worker/exchange/allreduce.h"
@@ -27,11 +28,11 @@
 namespace gg {
 namespace {
 
-// What the user chose, checked in full whatever the algorithm and the number of workers: a job file
-// that is wrong must not become right by running it alone.
+// What the user chose, checked whatever the number of workers: a job file that is wrong must not become
+// right by running it alone.
 struct Choice {
   ExchangeRule rule;
-  std::unique_ptr<PartnerSchedule> schedule;
+  std::unique_ptr<PartnerSchedule> schedule;  // of the algorithms that go by one
 };
 
 using Factory = absl::StatusOr<std::unique_ptr<ExchangeStrategy>> (*)(ExchangeContext, Choice);
@@ -95,10 +96,9 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeNone(ExchangeContext conte
 struct Algorithm {
   absl::string_view name;
   Factory make;
-  bool has_partners = false;  // goes by a schedule
 };
 constexpr Algorithm kAlgorithms[] = {
-    {"gossip-grad", MakeGossipGrad, /*has_partners=*/true},
+    {"gossip-grad", MakeGossipGrad},
     {"allreduce", MakeUnlessAlone<MakeFlatAllReduce>},
     {"allreduce-layerwise", MakeUnlessAlone<MakeLayerwiseAllReduce>},
     {"reduce-scatter", MakeUnlessAlone<MakeReduceScatter>},
@@ -106,23 +106,12 @@ constexpr Algorithm kAlgorithms[] = {
     {"local-sgd", MakeLocal},
     {"cocod", MakeUnlessAlone<MakeCocod>},
     {"d-psgd", MakeOfWeights<MakeDPsgd>},
-    {"sgp", MakeGradientPush, /*has_partners=*/true},
+    {"sgp", MakeGradientPush},
     {"gosgd", MakeOfWeights<GoSgd::Create>},
     {"ad-psgd", MakeOfWeights<AdPsgd::Create>},
     {"easgd", MakeOfWeights<MakeEasgd>},
     {"none", MakeNone},
 };
-
-absl::Status CheckHierarchical(const Algorithm& algorithm) {
-  if (algorithm.has_partners) return absl::OkStatus();
-  std::vector<absl::string_view> able;
-  for (const Algorithm& known : kAlgorithms) {
-    if (known.has_partners) able.push_back(known.name);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("exchange schedule hierarchical is for algorithms that have partners (",
-                   absl::StrJoin(able, ", "), "), not for ", algorithm.name));
-}
 
 absl::Status CheckView(const ExchangeContext& context) {
   if (context.size < 1 || context.rank < 0 || context.rank >= context.size) {
@@ -189,11 +178,12 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
   Choice choice;
   GG_ASSIGN_OR_RETURN(choice.rule, ParseRule(context.spec));
   GG_RETURN_IF_ERROR(ParseEncoding(context.spec, context.seed).status());
-  const bool hierarchical = context.spec.schedule == "hierarchical";
-  if (hierarchical) GG_RETURN_IF_ERROR(CheckHierarchical(*algorithm));
-  GG_ASSIGN_OR_RETURN(choice.schedule,
-                      ScheduleOf(context.spec, context.seed, context.size,
-                                 context.group == nullptr ? nullptr : &context.group->view()));
+  const bool has_partners = IsUsed(context.spec, "spec.exchange.schedule");
+  if (has_partners) {
+    GG_ASSIGN_OR_RETURN(choice.schedule,
+                        ScheduleOf(context.spec, context.seed, context.size,
+                                   context.group == nullptr ? nullptr : &context.group->view()));
+  }
   if (!(context.spec.deadline_seconds > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "exchange deadline_seconds must be above 0, not ", context.spec.deadline_seconds));
@@ -201,7 +191,7 @@ absl::StatusOr<std::unique_ptr<ExchangeStrategy>> MakeExchange(ExchangeContext c
   GG_RETURN_IF_ERROR(CheckCollective(context.spec));
   GG_RETURN_IF_ERROR(CheckGuard(context.spec));
   if (context.metrics == nullptr) context.metrics = &NullMetricSink();
-  if (!hierarchical || context.size == 1) {
+  if (!has_partners || context.spec.schedule != "hierarchical" || context.size == 1) {
     return algorithm->make(std::move(context), std::move(choice));
   }
   const ExchangeRule rule = choice.rule;

@@ -67,7 +67,11 @@ absl::StatusOr<double> MeasureSpeed(Network& network, const Dataset& data, doubl
 }
 
 absl::StatusOr<std::vector<int64_t>> ShareBatches(absl::Span<const float> speeds,
-                                                  int64_t batch_size) {
+                                                  int64_t batch_size, int64_t least) {
+  if (batch_size < least) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "batches of ", batch_size, " cannot be shared so that each worker has ", least));
+  }
   std::vector<int64_t> weights;
   for (size_t rank = 0; rank < speeds.size(); ++rank) {
     if (std::isnan(speeds[rank])) {
@@ -76,7 +80,7 @@ absl::StatusOr<std::vector<int64_t>> ShareBatches(absl::Span<const float> speeds
     const double samples = std::clamp(static_cast<double>(speeds[rank]), 1e-3, 1e9);
     weights.push_back(std::llround(samples * 1000));
   }
-  return Apportion(batch_size * static_cast<int64_t>(speeds.size()), weights);
+  return Apportion(batch_size * static_cast<int64_t>(speeds.size()), weights, least);
 }
 
 absl::StatusOr<std::vector<float>> SpeedTable::Run(double own, absl::Time deadline) {

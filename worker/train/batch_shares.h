@@ -32,10 +32,11 @@ absl::StatusOr<double> MeasureSpeed(Network& network, const Dataset& data, doubl
                                     double stddev, Clock& clock,
                                     absl::FunctionRef<absl::Status()> may_continue);
 
-// Sizes by rank in proportion to the speeds: `batch_size` on the average, each at least 1. Speeds count in thousandths of a
-// sample per second, at least one and at most a billion samples. kInvalidArgument: a speed that is no number.
+// Sizes by rank in proportion to the speeds: `batch_size` on the average, each at least `least`, which the network decides
+// (LeastBatch of core/spec/validate.h). Speeds count in thousandths of a sample per second, at least one and at most a
+// billion samples. kInvalidArgument: a speed that is no number, a batch size below `least`.
 absl::StatusOr<std::vector<int64_t>> ShareBatches(absl::Span<const float> speeds,
-                                                  int64_t batch_size);
+                                                  int64_t batch_size, int64_t least);
 
 // One collective in which every worker learns everybody's value, the same bits everywhere.
 class SpeedTable {

@@ -79,6 +79,41 @@ TEST(CompareVerbTest, ArgumentsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(error({"--algorithms", "none", "--out", "/nowhere/at/all"}), HasSubstr("--out"));
 }
 
+TEST(CompareVerbTest, AMethodThatIsSetBesideTheListIsRefused) {
+  for (const char* set : {"exchange.algorithm=sgp", "spec.exchange.algorithm=none"}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(RunGgctl({"compare", "-f", GG_EXAMPLES "/fashion-mlp.yaml", "--algorithms",
+                        "none,easgd", "--set", set},
+                       out, err),
+              2);
+    EXPECT_THAT(err.str(), HasSubstr(std::string("--algorithms none,easgd and --set ") + set +
+                                     " both set the method; leave one out"));
+  }
+}
+
+TEST(CompareVerbTest, ASettingThatAnotherMethodReadsIsNotWarnedOf) {
+  const auto warnings = [](const std::string& algorithms, const std::string& set) {
+    std::ostringstream out, err;
+    // The target that cannot be written ends it before anything runs.
+    EXPECT_EQ(RunGgctl({"compare", "-f", GG_EXAMPLES "/fashion-mlp.yaml", "--algorithms",
+                        algorithms, "--set", set, "--out", "/nowhere/at/all"},
+                       out, err),
+              2);
+    EXPECT_THAT(err.str(), HasSubstr("/nowhere/at/all"));
+    return err.str();
+  };
+  for (const char* algorithms : {"gossip-grad,allreduce,none", "allreduce,sgp"})
+    EXPECT_THAT(warnings(algorithms, "exchange.schedule=ring"), Not(HasSubstr("has no effect")));
+  EXPECT_THAT(warnings("allreduce,none", "exchange.schedule=ring"),
+              AllOf(HasSubstr("spec.exchange.schedule: has no effect with allreduce"),
+                    HasSubstr("has no effect with none")));
+  EXPECT_THAT(warnings("easgd,easgd:asynchronous=false", "exchange.collective=ring"),
+              Not(HasSubstr("has no effect")));
+  EXPECT_THAT(warnings("easgd,none", "exchange.average_every=50"), Not(HasSubstr("has no")));
+  EXPECT_THAT(warnings("easgd,none:period=3", "exchange.average_every=50"),
+              HasSubstr("spec.exchange.period: has no effect with none"));
+}
+
 TEST(SpreadTest, MeanAndSampleDeviation) {
   EXPECT_EQ(SpreadOf({}).count, 0);
   EXPECT_DOUBLE_EQ(SpreadOf({3}).mean, 3);

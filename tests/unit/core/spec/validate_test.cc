@@ -169,11 +169,6 @@ INSTANTIATE_TEST_SUITE_P(
                 [](JobSpec& s) { s.exchange.graph_file = std::string(5000, 'x'); }},
         Mistake{"spec.exchange.topology", "use letters, digits",
                 [](JobSpec& s) { s.exchange.topology = "a rack"; }},
-        Mistake{"spec.exchange.schedule", "hierarchical is for algorithms that have partners",
-                [](JobSpec& s) {
-                  s.exchange.algorithm = "allreduce";
-                  s.exchange.schedule = "hierarchical";
-                }},
         Mistake{"spec.exchange.schedule", "did you mean \"hypercube\"?",
                 [](JobSpec& s) { s.exchange.schedule = "hypercub"; }},
         Mistake{"spec.exchange.schedule", "may start with 3 (min 2, max 4)",
@@ -288,6 +283,37 @@ TEST(Validate, TakesAHypercubeOfPowersOfTwo) {
   EXPECT_THAT(Validate(spec), IsEmpty());
 }
 
+TEST(Validate, LooksAtAScheduleOnlyWhereAMethodGoesByIt) {
+  JobSpec spec = GoodSpec();
+  spec.workers.min = spec.workers.max = 3;
+  for (const absl::string_view algorithm : FindField("spec.exchange.algorithm")->choices) {
+    spec.exchange.algorithm = std::string(algorithm);
+    const bool goes_by_it = algorithm == "gossip-grad" || algorithm == "sgp";
+    for (const char* schedule : {"hypercube", "graph"}) {  // of three; without a graph file
+      spec.exchange.schedule = schedule;
+      EXPECT_EQ(Validate(spec).empty(), !goes_by_it) << algorithm << " " << schedule;
+    }
+    spec.exchange.schedule = "hierarchical";
+    EXPECT_THAT(Validate(spec), IsEmpty()) << algorithm;
+    EXPECT_EQ(Warnings(spec).empty(), goes_by_it) << algorithm;
+  }
+}
+
+TEST(LeastBatch, IsWhatValidationAsksFor) {
+  for (const absl::string_view model : FindField("spec.model.name")->choices) {
+    JobSpec spec = GoodSpec();
+    spec.model.name = std::string(model);
+    spec.train.batch_size = LeastBatch(spec.model);
+    EXPECT_THAT(Validate(spec), IsEmpty()) << model;
+    spec.exchange.algorithm = "cocod";
+    spec.exchange.proportional_batches = true;
+    spec.data.exchange = "none";
+    EXPECT_THAT(Validate(spec), IsEmpty()) << model;
+    --spec.train.batch_size;
+    EXPECT_THAT(Validate(spec), SizeIs(1)) << model;
+  }
+}
+
 TEST(Warnings, TellOfGradientsWithoutAnAverage) {
   JobSpec spec = GoodSpec();
   spec.workers.max = 4;
@@ -344,10 +370,13 @@ TEST(Warnings, TellOfAnAverageThatNeverComes) {
 TEST(Warnings, TellOfPushesThatMayBeVeryLate) {
   JobSpec spec = GoodSpec();
   spec.exchange.staleness_bound = 11;
+  spec.exchange.algorithm = "gosgd";
   EXPECT_THAT(Warnings(spec), IsEmpty());
   spec.exchange.algorithm = "sgp";
+  spec.exchange.overlap = "step";
   ASSERT_THAT(Warnings(spec), SizeIs(1));
   EXPECT_EQ(Warnings(spec)[0].path, "spec.exchange.staleness_bound");
+  EXPECT_THAT(Warnings(spec)[0].message, HasSubstr("far apart"));
   EXPECT_THAT(Validate(spec), IsEmpty());
   spec.exchange.staleness_bound = 10;
   EXPECT_THAT(Warnings(spec), IsEmpty());

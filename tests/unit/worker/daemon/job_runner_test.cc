@@ -167,6 +167,18 @@ TEST(JobRunner, PreparesWaitsForBeginTrainsAndReports) {
               HasSubstr("gossipgrad_steps_total{train_job=\"small\",worker=\"w0\"} 24"));
 }
 
+TEST(JobRunner, AScheduleThatNobodyGoesByHasNoFingerprint) {
+  for (const bool goes_by_it : {true, false}) {
+    Alone one;
+    JobSpec spec = SmallJob();
+    spec.exchange.algorithm = goes_by_it ? "gossip-grad" : "allreduce";
+    one.worker.runner().Assign(Assignment(spec, one.view, 0));
+    const WorkerMessage prepared = one.worker.Next();
+    ASSERT_TRUE(prepared.has_prepared()) << prepared.ShortDebugString();
+    EXPECT_EQ(prepared.prepared().schedule_fingerprint() != 0, goes_by_it);
+  }
+}
+
 TEST(JobRunner, TwoWorkersAgreeAndTrainOneJobAfterTheOther) {
   auto wire = MakeInprocNetwork();
   TestWorker a(*wire, "a"), b(*wire, "b");

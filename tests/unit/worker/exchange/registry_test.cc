@@ -40,17 +40,30 @@ TEST(MakeExchange, UnknownNamesListWhatIsPossible) {
   EXPECT_EQ(Make(spec).message(), "schedule graph needs spec.exchange.graph_file");
   spec.graph_file = "/nonexistent/graph";
   EXPECT_EQ(Make(spec).code(), absl::StatusCode::kNotFound);
-  spec.schedule = "hierarchical";
-  spec.algorithm = "allreduce";
-  EXPECT_EQ(
-      Make(spec).message(),
-      "exchange schedule hierarchical is for algorithms that have partners (gossip-grad, sgp), "
-      "not for allreduce");
   spec = ExchangeSpec();
   spec.collective = "tree";
   EXPECT_EQ(Make(spec).message(),
             "unknown exchange collective 'tree': use one of auto, ring, halving-doubling, "
             "recursive-doubling");
+}
+
+TEST(MakeExchange, OnlyMethodsThatGoByAScheduleLookAtIt) {
+  for (const absl::string_view name : ExchangeNames()) {
+    const bool goes_by_it = name == "gossip-grad" || name == "sgp";
+    ExchangeSpec spec;
+    spec.algorithm = std::string(name);
+    spec.schedule = "graph";  // without a file
+    if (goes_by_it) {
+      EXPECT_EQ(Make(spec).message(), "schedule graph needs spec.exchange.graph_file") << name;
+      continue;
+    }
+    for (const char* schedule : {"graph", "hierarchical", "hypercube"}) {
+      spec.schedule = schedule;
+      spec.graph_file = "/nonexistent/graph";
+      SimWorker worker(SimModel(), spec, 1, 0, RealClock(), nullptr);
+      EXPECT_EQ(worker.exchange().name(), name) << schedule;
+    }
+  }
 }
 
 TEST(MakeExchange, AnEncodingThatDoesNotFitIsRefused) {

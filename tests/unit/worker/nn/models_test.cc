@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/spec/validate.h"
 #include "gmock/gmock.h"
 #include "tests/unit/worker/nn/fixture.h"
 
@@ -126,6 +127,16 @@ TEST_F(ModelsTest, SmallestPossibleImagesWork) {
   Make(Options("lenet-bn", {1, 16, 16}));
   Make(Options("cifarnet", {3, 12, 12}));
   Make(Options("mlp", {1, 1, 1}));
+}
+
+TEST_F(ModelsTest, TheLeastBatchOfAModelIsOneThatItsNetworkTakes) {
+  for (const absl::string_view name : ModelNames()) {
+    NetworkOptions options = Options(std::string(name).c_str(), {1, 28, 28});
+    options.batch_size = LeastBatch(options.model);
+    Make(options);
+    --options.batch_size;
+    EXPECT_FALSE(MakeNetwork(*device_, options).ok()) << name;
+  }
 }
 
 TEST_F(ModelsTest, UnknownModelListsTheKnownOnes) {

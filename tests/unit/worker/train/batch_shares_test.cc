@@ -108,12 +108,19 @@ TEST_F(MeasureSpeedTest, EndsWhenTheJobIsStopped) {
 }
 
 TEST(ShareBatches, InProportionAndTheSizeOfTheJobOnTheAverage) {
-  EXPECT_THAT(ShareBatches({1000, 1000}, 64).value(), ElementsAre(64, 64));
-  EXPECT_THAT(ShareBatches({3000, 1000}, 64).value(), ElementsAre(96, 32));
-  EXPECT_THAT(ShareBatches({0.5f, 1.5f}, 2).value(), ElementsAre(1, 3));
-  EXPECT_THAT(ShareBatches({0, 1e6f}, 8).value(), ElementsAre(1, 15)) << "nobody is left out";
-  EXPECT_THAT(ShareBatches({INFINITY, 1}, 8).value(), ElementsAre(15, 1));
-  EXPECT_EQ(ShareBatches({1, NAN}, 8).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(ShareBatches({1000, 1000}, 64, 1).value(), ElementsAre(64, 64));
+  EXPECT_THAT(ShareBatches({3000, 1000}, 64, 1).value(), ElementsAre(96, 32));
+  EXPECT_THAT(ShareBatches({0.5f, 1.5f}, 2, 1).value(), ElementsAre(1, 3));
+  EXPECT_THAT(ShareBatches({0, 1e6f}, 8, 1).value(), ElementsAre(1, 15)) << "nobody is left out";
+  EXPECT_THAT(ShareBatches({INFINITY, 1}, 8, 1).value(), ElementsAre(15, 1));
+  EXPECT_EQ(ShareBatches({1, NAN}, 8, 1).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ShareBatches, NobodyGetsLessThanTheNetworkNeeds) {
+  EXPECT_THAT(ShareBatches({0, 1e6f}, 8, 2).value(), ElementsAre(2, 14));
+  EXPECT_THAT(ShareBatches({0, 0, 1e6f, 1e6f}, 3, 2).value(), ElementsAre(2, 2, 4, 4));
+  EXPECT_THAT(ShareBatches({1, 1e6f}, 2, 2).value(), ElementsAre(2, 2));
+  EXPECT_EQ(ShareBatches({1, 1}, 1, 2).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 class SpeedTableTest : public ::testing::Test {
