@@ -3,6 +3,7 @@
 // them, which is read off the wire, and by nothing else.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -20,7 +21,7 @@ namespace {
 
 // Of the mailbox and its methods.
 constexpr uint32_t kNoteBlock = 1, kBodyBlock = 2;
-constexpr uint64_t kFirstKind = 16;
+constexpr uint64_t kFirstKind = 16, kAnswer = 17;
 
 struct Note {
   uint64_t kind = 0, step = 0, number = 0;
@@ -49,6 +50,7 @@ class Losses {
         if (on_note) on_note(from, last_);
       } else {
         last_ = notes_[{from, to, tag.step - RoundNotes::kFirst}];
+        last_body_ = bytes;
       }
     };
     network.fate = [this, loses_note, loses_body](Rank from, Rank to, const Tag& tag) {
@@ -66,6 +68,8 @@ class Losses {
 
   int pushes() const { return pushes_; }
   double weight() const { return weight_; }
+  // The sum of the answers that were lost.
+  const std::vector<double>& answers() const { return answers_; }
 
  private:
   static bool OfAPush(const Tag& tag) {
@@ -74,12 +78,21 @@ class Losses {
   void Count() {
     ++pushes_;
     weight_ += last_.weight;
+    if (last_.kind != kAnswer) return;
+    answers_.resize(last_.floats);
+    for (size_t i = 0; i < last_.floats; ++i) {
+      float value;
+      std::memcpy(&value, last_body_.data() + i * sizeof(value), sizeof(value));
+      answers_[i] += value;
+    }
   }
 
   std::map<std::tuple<Rank, Rank, uint64_t>, Note> notes_;  // from, to, body number
   Note last_;
+  ConstBytes last_body_;
   int pushes_ = 0;
   double weight_ = 0;
+  std::vector<double> answers_;
 };
 
 bool OneIn(uint64_t n, Rank from, Rank to, const Note& note) {
@@ -113,6 +126,15 @@ void Spread(SimCluster& cluster, int size) {
   }
 }
 
+std::vector<double> Sum(SimCluster& cluster, int size) {
+  std::vector<double> sum;
+  for (const size_t i : cluster.worker(0).ParameterOffsets()) {
+    sum.push_back(0);
+    for (Rank r = 0; r < size; ++r) sum.back() += cluster.worker(r).arena().weights()[i];
+  }
+  return sum;
+}
+
 TEST(SimLoss, GoSgdsWeightsAndWhatWasLostKeepTheSumOne) {
   for (const int size : {2, 3, 5, 9}) {
     for (const bool notes : {false, true}) {
@@ -132,6 +154,37 @@ TEST(SimLoss, GoSgdsWeightsAndWhatWasLostKeepTheSumOne) {
         sum += dynamic_cast<GoSgd&>(cluster.worker(r).exchange()).weight();
       }
       EXPECT_NEAR(sum, 1, 1e-12) << size << " workers";
+    }
+  }
+}
+
+TEST(SimLoss, AdPsgdsSumOfModelsMovesByTheAnswersThatWereLost) {
+  for (const int size : {3, 5, 9}) {
+    SimScenario scenario = Still("ad-psgd", size);
+    scenario.steps = 600;
+    scenario.spec.deadline_seconds = 0.05;  // soon asks again
+    scenario.compute = [](Rank, uint64_t) { return absl::Milliseconds(20); };
+    SimCluster cluster(scenario);
+    // Early on, while the models differ; what waits behind them comes before the end.
+    const auto some = [](Rank from, Rank to, const Note& note) {
+      return note.step < 200 && OneIn(note.kind == kAnswer ? 3 : 7, from, to, note);
+    };
+    Losses losses(cluster.network(), Never, some);
+    Spread(cluster, size);
+    const std::vector<double> before = Sum(cluster, size);
+    ASSERT_TRUE(cluster.Run().ok());
+    ASSERT_FALSE(losses.answers().empty());
+    const std::vector<size_t> offsets = cluster.worker(0).ParameterOffsets();
+    const std::vector<double> after = Sum(cluster, size);
+    double moved = 0;
+    for (size_t k = 0; k < offsets.size(); ++k) {
+      const double lost = losses.answers()[offsets[k]];
+      moved += std::abs(lost);
+      ASSERT_NEAR(after[k], before[k] + lost, 2e-5 * size) << size << " workers, parameter " << k;
+    }
+    EXPECT_GT(moved, 1) << "else nothing was put to the test";
+    for (Rank r = 0; r < size; ++r) {
+      EXPECT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
     }
   }
 }
