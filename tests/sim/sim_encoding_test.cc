@@ -186,12 +186,12 @@ TEST_P(WireBytesOf, AreThoseOfTheNetwork) {
   }
   SimCluster cluster(scenario);
   std::map<Rank, std::pair<uint64_t, uint64_t>> seen;  // messages, bytes
-  cluster.network().on_send = [&](Rank from, Rank, const Tag& tag, size_t bytes) {
+  cluster.network().on_send = [&](Rank from, Rank, const Tag& tag, ConstBytes bytes) {
     constexpr uint32_t kBodyBlock = 2;
     const bool beyond_steps = tag.channel == Channel::kExchange && tag.step >= RoundNotes::kFirst;
     if (beyond_steps && tag.block != kBodyBlock) return;
     ++seen[from].first;
-    seen[from].second += bytes;
+    seen[from].second += bytes.size();
   };
   ASSERT_TRUE(cluster.Run().ok());
   double received = 0, sent = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 #include <sstream>
 #include <string>
 
@@ -117,6 +118,56 @@ INSTANTIATE_TEST_SUITE_P(Rules, EveryRule,
                                          Rule{"weights-momentum", "none"},
                                          Rule{"weights-momentum", "layerwise"},
                                          Rule{"weights-momentum", "step"}));
+
+struct Method {
+  const char* name;
+  const char* algorithm;
+  const char* overlap = "layerwise";
+  bool asynchronous = true;
+  bool nesterov = false;
+};
+
+void PrintTo(const Method& method, std::ostream* out) {
+  *out << method.name;
+}
+
+class EveryMethod : public testing::TestWithParam<Method> {};
+
+TEST_P(EveryMethod, KeepsItsTranscriptAndAnotherSeedGivesAnother) {
+  const Method& method = GetParam();
+  SimScenario scenario = Scenario(5, "weights", method.overlap);
+  scenario.steps = 6;
+  scenario.spec.algorithm = method.algorithm;
+  scenario.spec.asynchronous = method.asynchronous;
+  scenario.spec.period = 2;
+  scenario.spec.push_probability = 0.5;
+  scenario.model.nesterov = method.nesterov;
+  SimCluster cluster(scenario);
+  ASSERT_TRUE(cluster.Run().ok());
+  for (Rank r = 0; r < scenario.size; ++r) {
+    EXPECT_EQ(cluster.steps_done(r), scenario.steps);
+    EXPECT_EQ(cluster.stats(r).exchanges_skipped, 0u);
+    EXPECT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
+    EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+  }
+  ExpectTranscript(absl::StrCat(method.name, "_p5"), cluster.transcript());
+  scenario.network.seed = 2;
+  SimCluster other(scenario);
+  ASSERT_TRUE(other.Run().ok());
+  EXPECT_NE(cluster.transcript(), other.transcript());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Methods, EveryMethod,
+    testing::Values(
+        Method{"allreduce", "allreduce"}, Method{"allreduce_layerwise", "allreduce-layerwise"},
+        Method{"reduce_scatter", "reduce-scatter"}, Method{"periodic_average", "periodic-average"},
+        Method{"local_sgd", "local-sgd"}, Method{"cocod", "cocod"}, Method{"d_psgd", "d-psgd"},
+        Method{"sgp", "sgp"}, Method{"sgp_overlapped", "sgp", "step"}, Method{"ad_psgd", "ad-psgd"},
+        Method{"gosgd", "gosgd"}, Method{"easgd", "easgd"},
+        Method{"easgd_synchronous", "easgd", "layerwise", /*asynchronous=*/false},
+        Method{"eamsgd", "easgd", "layerwise", true, /*nesterov=*/true}, Method{"none", "none"}),
+    [](const auto& method) { return std::string(method.param.name); });
 
 TEST(Sim, StepOverlapTranscript) {
   SimCluster cluster(Scenario(5, "weights-momentum", "step"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The synchronous methods in a whole simulated cluster: messages late and in disorder, a slow worker,
-// a lost one.
+// The synchronous methods in a whole simulated cluster, and `none`, which meets the others at the end
+// alone: messages late and in disorder, a slow worker, a lost one.
 #include <functional>
 #include <limits>
 #include <string>
@@ -13,6 +13,15 @@
 namespace gg {
 namespace {
 
+int ErrorsThatName(const std::string& worker, const std::string& transcript) {
+  int named = 0;
+  for (size_t at = 0; (at = transcript.find("error", at)) != std::string::npos; ++at) {
+    const std::string line = transcript.substr(at, transcript.find('\n', at) - at);
+    named += line.find(worker) != std::string::npos;
+  }
+  return named;
+}
+
 class SimMethods : public testing::TestWithParam<std::string> {
  protected:
   SimScenario Scenario(int size) const {
@@ -23,6 +32,7 @@ class SimMethods : public testing::TestWithParam<std::string> {
     scenario.spec.bucket_bytes = 400;
     scenario.spec.period = 3;
     scenario.spec.collective_seconds = 2;
+    scenario.spec.asynchronous = false;  // easgd
     return scenario;
   }
   static std::vector<std::vector<float>> Weights(SimCluster& cluster, int size) {
@@ -55,11 +65,18 @@ TEST_P(SimMethods, ASlowWorkerIsWaitedFor) {
   for (Rank r = 0; r < 5; ++r) {
     EXPECT_EQ(cluster.steps_done(r), scenario.steps);
     EXPECT_EQ(cluster.stats(r).exchanges_skipped, 0u);
+    EXPECT_TRUE(cluster.average_status(r).ok()) << cluster.average_status(r);
     EXPECT_EQ(cluster.worker(r).Weights(), cluster.worker(0).Weights());
+    if (GetParam() == "none") {
+      EXPECT_EQ(cluster.stats(r).waited, absl::ZeroDuration());
+    }
   }
 }
 
-TEST_P(SimMethods, ALostWorkerEndsTheRunOfAllAndSomebodyNamesIt) {
+// Those that need every worker at every step or period.
+class SimCollectives : public SimMethods {};
+
+TEST_P(SimCollectives, ALostWorkerEndsTheRunOfAllAndSomebodyNamesIt) {
   for (const bool silent : {false, true}) {
     SimScenario scenario = Scenario(5);
     scenario.average = false;
@@ -69,17 +86,43 @@ TEST_P(SimMethods, ALostWorkerEndsTheRunOfAllAndSomebodyNamesIt) {
     });
     ASSERT_TRUE(cluster.Run().ok());
     EXPECT_LE(cluster.clock().elapsed(), absl::Seconds(7)) << "at most a few deadlines";
-    int named = 0;
     for (Rank r = 0; r < 5; ++r) {
       if (r == 2) continue;
       EXPECT_LT(cluster.steps_done(r), scenario.steps) << "rank " << r;
     }
+    EXPECT_GT(ErrorsThatName("worker-2", cluster.transcript()), 0) << cluster.transcript();
+  }
+}
+
+TEST_P(SimCollectives, OneMessageThatVanishesEndsTheRunAfterCollectiveSecondsByName) {
+  for (const int which : {0, 1, 2}) {  // of those that rank 2 sends from the sixth step on
+    SimScenario scenario = Scenario(5);
+    scenario.steps = 24;
+    scenario.average = false;
+    SimCluster cluster(scenario);
+    int sent = 0;
+    absl::Duration lost_at;
+    cluster.network().fate = [&](Rank from, Rank, const Tag&) {
+      SimFate fate;
+      if (from != 2 || cluster.clock().elapsed() < absl::Milliseconds(51)) return fate;
+      if (sent++ == which) {
+        fate.kind = SimFate::kVanishes;
+        lost_at = cluster.clock().elapsed();
+      }
+      return fate;
+    };
+    ASSERT_TRUE(cluster.Run().ok());
     const std::string transcript = cluster.transcript();
-    for (size_t at = 0; (at = transcript.find("error", at)) != std::string::npos; ++at) {
-      const std::string line = transcript.substr(at, transcript.find('\n', at) - at);
-      named += line.find("worker-2") != std::string::npos;
-    }
-    EXPECT_GT(named, 0) << transcript;
+    EXPECT_EQ(cluster.network().vanished(), 1u) << transcript;
+    for (Rank r = 0; r < 5; ++r) EXPECT_LT(cluster.steps_done(r), scenario.steps) << "rank " << r;
+    EXPECT_GT(ErrorsThatName("worker-2", transcript), 0) << transcript;
+    const size_t error = transcript.find("error");
+    ASSERT_NE(error, std::string::npos) << transcript;
+    const std::string first = transcript.substr(transcript.rfind('\n', error) + 1);
+    const double waited = std::stod(first) - absl::ToDoubleSeconds(lost_at);
+    // Some began to wait before, and for cocod a period after.
+    EXPECT_NEAR(waited, scenario.spec.collective_seconds, 0.04) << first;
+    EXPECT_LE(cluster.clock().elapsed() - lost_at, absl::Seconds(4.1)) << transcript;
   }
 }
 
@@ -92,14 +135,40 @@ TEST_P(SimMethods, TheSameTranscriptTwice) {
   EXPECT_EQ(first.transcript(), second.transcript());
 }
 
+std::string NameOf(const testing::TestParamInfo<std::string>& method) {
+  std::string name = method.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SimMethods,
                          testing::Values("allreduce", "allreduce-layerwise", "reduce-scatter",
-                                         "periodic-average", "local-sgd", "cocod"),
-                         [](const auto& method) {
-                           std::string name = method.param;
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+                                         "periodic-average", "local-sgd", "cocod", "easgd", "none"),
+                         NameOf);
+
+INSTANTIATE_TEST_SUITE_P(All, SimCollectives,
+                         testing::Values("allreduce", "allreduce-layerwise", "reduce-scatter",
+                                         "periodic-average", "local-sgd", "cocod", "easgd"),
+                         NameOf);
+
+TEST(SimNone, ALostWorkerCostsTheOthersNoStepAndTheEndNamesIt) {
+  for (const bool silent : {false, true}) {
+    SimScenario scenario;
+    scenario.size = 5;
+    scenario.spec.algorithm = "none";
+    SimCluster cluster(scenario);
+    cluster.clock().After(absl::Milliseconds(45), [&] {
+      silent ? cluster.network().Silence(2) : cluster.network().Kill(2);
+    });
+    ASSERT_TRUE(cluster.Run().ok());
+    for (const Rank r : {0, 1, 3, 4}) {
+      EXPECT_EQ(cluster.steps_done(r), scenario.steps);
+      EXPECT_FALSE(cluster.average_status(r).ok());
+    }
+    // Whoever is next to it in the ring.
+    EXPECT_NE(cluster.transcript().find("worker-2"), std::string::npos) << cluster.transcript();
+  }
+}
 
 SimScenario OfReduceScatter(int size) {
   SimScenario scenario;

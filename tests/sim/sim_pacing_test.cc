@@ -58,7 +58,7 @@ class Pacing : public testing::TestWithParam<std::tuple<int, int>> {  // method,
     std::map<Rank, std::map<uint64_t, int>> under_way;  // receiver, round
     std::map<std::pair<Rank, uint64_t>, int> arrived;
     int messages = 0, count = 0;
-    cluster.network().on_send = [&](Rank, Rank to, const Tag& tag, size_t) {
+    cluster.network().on_send = [&](Rank, Rank to, const Tag& tag, ConstBytes) {
       if (!IsMessage(tag)) return;
       ++messages;
       auto& rounds = under_way[to];

@@ -78,7 +78,7 @@ void SimNetwork::Send(Rank from, Rank to, Tag tag, ConstBytes bytes, Done done) 
   if (killed(from) || killed(to)) {
     return Later(std::move(done), absl::UnavailableError("the process is gone"));
   }
-  if (on_send) on_send(from, to, tag, bytes.size());
+  if (on_send) on_send(from, to, tag, bytes);
   auto message = std::make_shared<Message>(
       Message{from, to, tag, bytes, std::move(done), Decide(from, to, tag)});
   under_way_.insert(message);

@@ -46,8 +46,8 @@ class SimNetwork {
   // Decides about each message, after the options have; empty: all arrive.
   std::function<SimFate(Rank from, Rank to, const Tag& tag)> fate;
 
-  // Told of each message that leaves.
-  std::function<void(Rank from, Rank to, const Tag& tag, size_t bytes)> on_send;
+  // Told of each message that leaves, before its fate is decided.
+  std::function<void(Rank from, Rank to, const Tag& tag, ConstBytes bytes)> on_send;
 
   // Told of each Recv that has ended, before its Done.
   std::function<void(Rank to, Rank from, const Tag& tag, const absl::Status& status)> on_recv_end;

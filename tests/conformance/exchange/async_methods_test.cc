@@ -198,6 +198,7 @@ class SyncEasgdRule final : public Rule {
 struct Method {
   std::string name;
   ExchangeSpec spec;
+  bool nesterov = false;
 };
 
 Method MethodOf(const std::string& name, const std::string& algorithm) {
@@ -221,6 +222,12 @@ std::vector<Method> Methods() {
   methods.back().spec.period = 3;
   methods.back().spec.elastic_beta = 0.6;
   methods.back().spec.asynchronous = false;
+  for (const bool asynchronous : {true, false}) {
+    methods.push_back(MethodOf(asynchronous ? "eamsgd_async" : "eamsgd_sync", "easgd"));
+    methods.back().spec.period = 2;
+    methods.back().spec.asynchronous = asynchronous;
+    methods.back().nesterov = true;
+  }
   return methods;
 }
 
@@ -247,6 +254,7 @@ std::string CaseName(const testing::TestParamInfo<Case>& info) {
 
 class AsyncMethods : public testing::TestWithParam<Case> {
  protected:
+  AsyncMethods() { model_.nesterov = GetParam().method.nesterov; }
   const ExchangeSpec& spec() const { return GetParam().method.spec; }
   int size() const { return GetParam().size; }
 
