@@ -129,7 +129,8 @@ class Frozen(ClusterTest):
             run.wait_for(stepped_without_it, "twenty steps of both others, without the frozen worker")
         finally:
             os.kill(frozen, signal.SIGCONT)
-        self.assertEqual(run.finish(240), 0, run.stderr())
+        # With the sample ring the rest may cost deadlines at the end of each epoch (ADR 13).
+        self.assertEqual(run.finish(600), 0, run.stderr())
         result = run.json()
         self.assertEqual(result["state"], "Succeeded")
         self.assertEqual(result["workers"], 3)
